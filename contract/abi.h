@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * What the BPF programs and the loader share: map values, configuration.
+ *
+ * Fixed-width fields, padding named. Times are nanoseconds of CLOCK_MONOTONIC.
+ */
+#ifndef RINGSIDE_ABI_H
+#define RINGSIDE_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#include "hist.h"
+
+/* Opcodes with an index of their own; larger ones share the last one. */
+#define RS_OPS 128u
+#define RS_OP_OTHER (RS_OPS - 1)
+
+/* Traits of an opcode, see opcodes.def. */
+#define RS_OP_BYTES 1u
+#define RS_OP_ASYNC 2u
+
+#define RS_COMM_LEN 16
+
+/* Indexes into rs_ring.c[]. */
+enum rs_ring_counter {
+#define RING(id, json, feature, source) RS_RC_##id,
+#define RING_LINE(id) RS_RC_END_##id, RS_RC_LINE_##id = ((RS_RC_END_##id + 7) & ~7) - 1,
+#include "counters.def"
+	RS_RC_COUNT
+};
+
+/* Indexes into rs_series.c[]. */
+enum rs_op_counter {
+#define OPC(id, json, feature, source) RS_SC_##id,
+#define OPC_LINE(id) RS_SC_END_##id, RS_SC_LINE_##id = ((RS_SC_END_##id + 7) & ~7) - 1,
+#include "counters.def"
+	RS_SC_COUNT
+};
+
+enum rs_feature {
+#define FEATURE(id, name, essential, what) RS_F_##id,
+#include "features.def"
+#undef FEATURE
+	RS_F_COUNT
+};
+
+/* Latency distribution. min_ns is ~0 while empty. The count is the sum of the buckets. */
+struct rs_lat {
+	__u64 sum_ns;
+	__u64 min_ns;
+	__u64 max_ns;
+	__u64 pad;
+	__u64 buckets[RS_HIST_BUCKETS];
+};
+
+/*
+ * Counters and latency of one opcode on one ring. Series 0 means none. Series 1 .. RS_OPS
+ * belong to ring 0, one an opcode, and are shared by everything that found no place of its own:
+ * they are updated atomically, all others by one writer a side.
+ */
+#define RS_SERIES_SHARED(op) ((op) + 1)
+#define RS_SERIES_FIRST (RS_OPS + 1)
+
+struct rs_series {
+	__u64 c[RS_SC_COUNT];
+	__u32 op;
+	__u32 traits; /* of the opcode, RS_OP_* */
+	__u64 pad;
+	struct rs_lat lat;
+} __attribute__((aligned(64)));
+
+/*
+ * An io_ring_ctx as we know it. `uid` is generation << 16 | index and names this
+ * ring and no later one at the same index or address. Entry 0 stands for all
+ * rings that found the table full.
+ */
+#define RS_RING_IDX(uid) ((uid)&0xffffu)
+#define RS_MAX_RINGS 0xffffu
+
+#define RS_RING_WATCHED 1u	     /* a target's ring; the others are known only to be skipped */
+#define RS_RING_CREATED_IN_WINDOW 2u /* its io_uring_create was seen while observing */
+#define RS_RING_CLOSING 4u	     /* io_ring_exit_work was queued */
+#define RS_RING_CLOSED 8u	     /* its address became another ring's */
+
+struct rs_ring {
+	/* read by every event */
+	__u64 ctx; /* address, 0 while the entry is free */
+	__u32 uid;
+	__u32 flags;
+	__s32 sq_tid; /* thread of an SQPOLL ring, in the initial pid namespace; 0: none */
+	__u32 cq_entries;
+	__u64 pad0[5];
+	/* submitter */
+	__u64 last_sq_head; /* ~0 before the first batch */
+	__u64 no_slot;	    /* submitted without a slot and not yet completed, signed, atomic */
+	__u64 pad1[6];
+	/* completer */
+	__u32 cq_depth_max;
+	__u32 pad2[15];
+	__u64 c[RS_RC_COUNT];
+	/* index into the series table, 0: none yet */
+	__u16 series[RS_OPS];
+	/* facts, written once */
+	__u64 created_ns; /* 0 if it existed before */
+	__u64 closed_ns;
+	__u64 cgroup_id;
+	__u32 pid; /* tgid, initial pid namespace */
+	__u32 tid;
+	__u32 user; /* real uid of the creator, ~0 unknown */
+	__s32 fd;
+	__u32 sq_entries;
+	__u32 setup_flags;
+	__u32 sq_dropped;      /* rings->sq_dropped as last read */
+	__u32 sq_dropped_base; /* its value when we first saw the ring */
+	char comm[RS_COMM_LEN];
+} __attribute__((aligned(64)));
+
+/* Flags of an in-flight slot. */
+#define RS_SLOT_REJECTED 1u /* not a request: the CQE of a refused SQE is still to come */
+#define RS_SLOT_PUNTED 2u
+#define RS_SLOT_ASKED 4u /* IOSQE_ASYNC in the SQE, or in the head of its chain */
+#define RS_SLOT_FORCED 8u /* REQ_F_FORCE_ASYNC at submission */
+#define RS_SLOT_DRAIN 16u
+#define RS_SLOT_CQE_SKIP 32u
+
+/* A request in flight: what submission and completion need. */
+struct rs_hot {
+	__u64 key; /* io_kiocb address, 0: free */
+	__u64 submit_ns;
+	__u64 user_data;
+	__u32 ring_uid;
+	__u16 series;
+	__u16 flags;
+};
+
+/* What only the slow path of a request needs; the programs reach it by the hot slot's index. */
+struct rs_cold {
+	__u64 punt_ns;
+};
+
+/* Slots stand in groups: a request may take any slot of its group. */
+#define RS_GROUP 8u
+struct rs_hot_group {
+	struct rs_hot s[RS_GROUP];
+};
+struct rs_cold_group {
+	struct rs_cold s[RS_GROUP];
+};
+
+/* Key of the map of error counts. op is RS_OPS for an overflowed CQE. */
+struct rs_errno_key {
+	__u32 ring_uid;
+	__u16 op;
+	__u16 err; /* positive errno */
+};
+
+/* Key of the map of CQEs that overflowed and are not yet matched with their request. */
+struct rs_overflow_key {
+	__u32 ring_uid;
+	__u32 pad;
+	__u64 user_data;
+};
+
+struct rs_register_key {
+	__u32 ring_uid;
+	__u32 op;
+};
+
+struct rs_register_stat {
+	__u64 count;
+	__u64 errors;
+};
+
+/* io-wq workers of one task; key of the map: tid. */
+struct rs_workers {
+	__u32 pid;
+	__u32 bounded_max;
+	__u32 unbounded_max;
+	__u32 pad;
+	char comm[RS_COMM_LEN];
+};
+
+/* CPU time of an SQPOLL thread at its end; key of the map: tid. */
+struct rs_sq_exit {
+	__u64 cpu_ns;
+};
+
+/* Read-only for the programs, set before load. */
+struct rs_config {
+	__u32 all;	  /* watch every ring; else only those of the processes in `targets` */
+	__u32 group_mask; /* number of slot groups - 1 */
+	__u32 complete_before_overflow; /* io_uring_complete fires although the CQE then overflows (as on 6.1) */
+	__u32 pad;
+	__u8 op_traits[RS_OPS];
+};
+
+/* Shared and writable. */
+struct rs_global {
+	__u32 active; /* programs return at once while 0 */
+	__u32 pad0[15];
+	/* losses, atomic */
+	__u64 errnos_full;   /* errors whose errno found no place */
+	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */
+	__u64 pad1[6];
+};
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The doctor: names what is wrong in a snapshot. Returns findings, prints nothing.
+ */
+#ifndef RINGSIDE_DOCTOR_H
+#define RINGSIDE_DOCTOR_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot.h"
+
+enum severity { SEVERITY_INFO, SEVERITY_WARN, SEVERITY_CRIT };
+
+struct finding {
+	const char *rule; /* id, static */
+	enum severity severity;
+	char *title;	  /* one sentence with the decisive numbers */
+	json_t *evidence; /* object: names with units -> numbers or strings */
+	const char *advice; /* static */
+	uint32_t ring; /* id, 0: not one ring */
+	int op;	       /* -1: not one opcode */
+	uint64_t weight; /* requests it concerns: orders findings of one severity */
+};
+
+struct not_checked {
+	const char *rule; /* static */
+	char *why;
+};
+
+struct diagnosis {
+	struct finding *findings; /* worst first */
+	size_t n_findings;
+	struct not_checked *not_checked;
+	size_t n_not_checked;
+};
+
+/* Runs every rule over s. 0 or -ENOMEM; on failure *ret is empty. */
+int doctor__run(const struct snapshot *s, struct diagnosis *ret);
+void diagnosis__free(struct diagnosis *d);
+
+const char *severity_name(enum severity s); /* "info", "warn", "crit" */
+/* 0 and *ret, or -EINVAL. */
+int severity__parse(const char *name, enum severity *ret);
+
+/* For the rules. Takes ownership of evidence (also on failure; NULL counts as out of memory). */
+int diagnosis__add(struct diagnosis *d, const struct finding *proto, json_t *evidence, const char *title_fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of the numbers that io_uring uses, from the tables in contract/. */
+#ifndef RINGSIDE_NAMES_H
+#define RINGSIDE_NAMES_H
+
+#include <stddef.h>
+
+/* Buffer for the names that are made up ("OP_70"). */
+#define NAME_LEN 24
+
+/* Opcode name; unknown ones give "OP_<n>", written to buf. */
+const char *op_name(unsigned int op, char buf[NAME_LEN]);
+/* RS_OP_* traits, 0 for unknown opcodes. */
+unsigned int op_traits(unsigned int op);
+/* Name of an io_uring_register opcode; unknown ones give "REGISTER_<n>". */
+const char *register_name(unsigned int op, char buf[NAME_LEN]);
+/* "ENOENT" of 2; unknown ones give "ERRNO_<n>". */
+const char *errno_name(int err, char buf[NAME_LEN]);
+
+/* Name of bit number `bit` of io_uring_params.flags ("SQPOLL"), NULL if unknown. */
+const char *setup_flag_name(unsigned int bit);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One picture of what was observed: plain data, no kernel handles.
+ *
+ * A live run, a capture and a unit test fill the same structure; the doctor and
+ * the outputs read nothing else. Times are nanoseconds. Counters whose feature
+ * is off hold 0 and must be shown as unknown: ask snapshot__knows() first.
+ */
+#ifndef RINGSIDE_SNAPSHOT_H
+#define RINGSIDE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+enum feature_level { FEATURE_OFF, FEATURE_DEGRADED, FEATURE_FULL };
+
+struct feature_state {
+	enum feature_level level;
+	char how[96];  /* e.g. "tp_btf/io_uring_submit_req(io_kiocb*)" */
+	char why[192]; /* why not full, else "" */
+};
+
+struct errno_count {
+	int err; /* positive errno */
+	uint64_t count;
+};
+
+/* One opcode on one ring (or summed over rings). */
+struct op_stats {
+	unsigned int op;
+	uint64_t c[RS_SC_COUNT]; /* enum rs_op_counter */
+	uint64_t in_flight;	 /* live slots of this opcode, overflowed ones taken out */
+	struct errno_count *errnos; /* by falling count; may sum to less than errors */
+	size_t n_errnos;
+	struct rs_lat lat; /* min_ns is ~0 while empty */
+};
+
+enum ring_state { RING_OPEN, RING_CLOSING, RING_CLOSED };
+
+struct ring_stats {
+	uint32_t id;  /* shown to the user: 1, 2, ... in order of first sight; 0: all that found no entry */
+	uint32_t uid; /* the kernel side's name for it */
+	uint32_t pid; /* 0: unknown */
+	uint32_t user; /* ~0: unknown */
+	char comm[RS_COMM_LEN];
+	char *cgroup; /* path, NULL: unknown */
+	int fd;	      /* -1: unknown */
+	uint32_t sq_entries, cq_entries, setup_flags;
+	uint32_t cq_depth_max;
+	uint32_t sq_dropped;
+	enum ring_state state;
+	bool created_in_window;
+	uint32_t sq_tid;      /* 0: not SQPOLL */
+	bool sq_cpu_known;
+	uint64_t sq_cpu_ns;   /* CPU time of the SQPOLL thread inside the window */
+	uint64_t sq_alive_ns; /* how long it could have run inside the window */
+	uint64_t c[RS_RC_COUNT]; /* enum rs_ring_counter */
+	uint64_t in_flight_no_slot;
+	struct op_stats *ops; /* by opcode */
+	size_t n_ops;
+};
+
+struct task_stats {
+	uint32_t pid, tid;
+	char comm[RS_COMM_LEN];
+	uint32_t workers_bounded_max, workers_unbounded_max;
+};
+
+struct register_stats {
+	unsigned int op;
+	uint64_t count, errors;
+};
+
+/* What ringside itself missed. */
+struct fidelity {
+	uint64_t untracked;    /* completions without a submission seen, on rings we saw being created */
+	uint64_t table_full;   /* requests counted but not timed: no free slot */
+	uint64_t rings_full;   /* requests counted under no ring of their own */
+	uint64_t records_lost; /* events that found no room on their way to user space */
+	uint64_t missed;       /* runs of our programs that the kernel skipped (recursion) */
+	bool missed_known;     /* bpf_prog_info.recursion_misses exists since 5.12 */
+};
+
+struct snapshot {
+	char kernel_release[65];
+	struct feature_state features[RS_F_COUNT];
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;
+	unsigned int cpus;
+	bool interval; /* the difference of two snapshots: lat.min_ns and max_ns are bucket bounds */
+	struct fidelity fidelity;
+	struct ring_stats *rings; /* by id; without those folded into others */
+	size_t n_rings;
+	struct ring_stats *others; /* sum of the rings not listed, NULL: all are listed */
+	size_t n_others;
+	struct task_stats *tasks;
+	size_t n_tasks;
+	struct register_stats *registers; /* by opcode, summed over rings */
+	size_t n_registers;
+};
+
+/* Sums over a ring or over everything; JSON's `totals`. */
+struct totals {
+	uint64_t in_flight_at_attach, submitted, completed, silent, in_flight, rejected, sq_dropped;
+	uint64_t errors, punted, poll_armed, cqes_multishot, cqes_aux, notifs;
+	uint64_t cq_overflows, cq_dropped, short_writes, batches, waits, bytes;
+	uint64_t untracked, no_slot;
+	bool batches_known; /* false for a sum that holds rings without an entry */
+};
+
+/* Frees what the snapshot owns and zeroes it. */
+void snapshot__free(struct snapshot *s);
+void ring_stats__free(struct ring_stats *r);
+
+/* Whether counters that rest on this feature mean anything. */
+static inline bool snapshot__knows(const struct snapshot *s, enum rs_feature f)
+{
+	return s->features[f].level != FEATURE_OFF;
+}
+
+struct totals ring_stats__totals(const struct ring_stats *r);
+struct totals snapshot__totals(const struct snapshot *s);
+void totals__add(struct totals *t, const struct totals *o);
+
+/* Requests that ended with a CQE, overflowed ones included. */
+uint64_t op_stats__completed(const struct op_stats *o);
+uint64_t op_stats__punted(const struct op_stats *o);
+
+/* The entry of opcode op, added (zeroed) if absent; NULL: out of memory. */
+struct op_stats *ring_stats__op(struct ring_stats *r, unsigned int op);
+/* Adds counters, errnos and latency of o to *sum. 0 or -ENOMEM. */
+int op_stats__add(struct op_stats *sum, const struct op_stats *o);
+/* Adds everything countable of r to *sum. 0 or -ENOMEM. */
+int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r);
+/* Adds n to the count of err. 0 or -ENOMEM. */
+int op_stats__add_errno(struct op_stats *o, int err, uint64_t n);
+
+/*
+ * The opcodes of all rings (and others) summed, by falling number of requests.
+ * The caller frees with op_list__free(). 0 or -ENOMEM; *ret is untouched on failure.
+ */
+struct op_list {
+	struct op_stats *ops;
+	size_t n;
+};
+int snapshot__ops(const struct snapshot *s, struct op_list *ret);
+void op_list__free(struct op_list *l);
+
+/*
+ * cur - prev into *ret, rings matched by uid; a ring that prev lacks counts whole.
+ * Gauges (in_flight, cq_depth_max, state) are cur's. 0 or -ENOMEM.
+ */
+int snapshot__delta(const struct snapshot *prev, const struct snapshot *cur, struct snapshot *ret);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes named with -p: do they exist, when are all of them gone. */
+#ifndef RINGSIDE_PIDS_H
+#define RINGSIDE_PIDS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct pid_set {
+	pid_t *pids; /* thread group leaders, no duplicates */
+	int *fds;    /* pidfds, -1 once the process ended (or on kernels before 5.3) */
+	size_t n;
+};
+
+/*
+ * Opens every process of pids[]; a thread id is taken as its process.
+ * 0; -ESRCH: *ret_bad is the first that does not exist; other negative errno, *ret_bad likewise.
+ */
+int pid_set__open(const pid_t *pids, size_t n, struct pid_set *ret, pid_t *ret_bad);
+
+/* Marks those that ended. Returns how many still run. */
+size_t pid_set__refresh(struct pid_set *s);
+void pid_set__free(struct pid_set *s);
+
+#endif
