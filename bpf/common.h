@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/* What every .bpf.c starts with. */
+#ifndef RINGSIDE_COMMON_H
+#define RINGSIDE_COMMON_H
+
+#include "kernel_types.h"
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi.h"
+#include "maps.h"
+
+/*
+ * The low 32 bits of a kernel pointer as a number. The verifier forbids shifts and
+ * masks on a typed pointer; a 32-bit move drops the type.
+ */
+#define PTR_LOW32(p)                                                                                         \
+	({                                                                                                   \
+		u32 __lo;                                                                                    \
+		asm volatile("%0 = %1" : "=w"(__lo) : "w"((u32)(long)(p)));                                 \
+		__lo;                                                                                        \
+	})
+
+/* Counter increments: plain for one writer, atomic (no result used: fine on every kernel) for many. */
+#define ATOMIC_ADD(p, n) ((void)__sync_fetch_and_add((p), (n)))
+
+#endif

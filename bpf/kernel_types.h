@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * The kernel's structures, as far as we read them. CO-RE finds the real offsets
+ * when a program is loaded, so only names and types count here.
+ *
+ * io_kiocb.flags has 32 bits before 6.9 and 64 since; io_kiocb.task became
+ * .tctx in 6.13; the CQE of a request is in .cqe since 5.19.
+ */
+#ifndef RINGSIDE_KERNEL_TYPES_H
+#define RINGSIDE_KERNEL_TYPES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
+struct io_uring_task;
+struct file;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	char comm[16];
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	struct sched_entity se;
+	struct io_uring_task *io_uring;
+	void *worker_private; /* struct io_worker of an io-wq worker, since 5.12 */
+};
+
+struct io_wq_acct {
+	unsigned int nr_workers;
+};
+
+struct io_wq {
+	struct task_struct *task;
+	struct io_wq_acct acct[2]; /* since 6.4; bounded, unbounded */
+};
+
+struct io_wqe_acct {
+	unsigned int nr_workers;
+};
+
+struct io_wqe {
+	struct io_wqe_acct acct[2];
+};
+
+struct io_wq___wqe {
+	struct task_struct *task;
+	struct io_wqe *wqes[1]; /* one a NUMA node, before 6.4 */
+};
+
+struct io_worker {
+	struct io_wq *wq; /* since 6.4 */
+};
+
+struct io_wqe___wq {
+	struct io_wq *wq;
+};
+
+struct io_worker___wqe {
+	struct io_wqe___wq *wqe; /* before 6.4 */
+};
+
+struct io_uring_task {
+	struct io_wq *io_wq;
+};
+
+struct io_uring {
+	u32 head;
+	u32 tail;
+};
+
+struct io_rings {
+	struct io_uring sq;
+	struct io_uring cq;
+	u32 sq_dropped;
+};
+
+struct io_uring_sqe {
+	u8 opcode;
+	u8 flags;
+	u64 user_data;
+};
+
+struct io_uring_cqe {
+	u64 user_data;
+	s32 res;
+	u32 flags;
+};
+
+struct io_sq_data {
+	struct task_struct *thread;
+};
+
+struct work_struct {
+	void (*func)(struct work_struct *work);
+};
+
+struct io_ring_ctx {
+	unsigned int flags;
+	struct task_struct *submitter_task;
+	struct io_rings *rings;
+	u32 *sq_array;
+	struct io_uring_sqe *sq_sqes;
+	unsigned int cached_sq_head;
+	unsigned int sq_entries;
+	unsigned int cached_cq_tail;
+	unsigned int cq_entries;
+	struct io_sq_data *sq_data;
+	struct work_struct exit_work;
+};
+
+struct io_cqe {
+	u64 user_data;
+	s32 res;
+	u32 flags;
+};
+
+struct io_kiocb {
+	u8 opcode;
+	u64 flags;
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
+	struct io_uring_task *tctx;
+};
+
+struct io_kiocb___task {
+	struct task_struct *task;
+};
+
+struct file_operations {
+	unsigned int (*poll)(struct file *file, void *wait);
+};
+
+struct file {
+	const struct file_operations *f_op;
+	void *private_data;
+};
+
+struct bpf_iter_meta;
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
+};
+
+#pragma clang attribute pop
+
+/* include/linux/sched.h: io-wq workers and, as they are made the same way, SQPOLL threads. */
+#define PF_IO_WORKER 0x00000010
+
+/* include/uapi/linux/io_uring.h and io_uring_types.h: the first bits of io_kiocb.flags are the SQE's. */
+#define REQ_F_IO_DRAIN (1u << 1)
+#define REQ_F_FORCE_ASYNC (1u << 4)
+#define REQ_F_CQE_SKIP (1u << 6)
+#define IOSQE_ASYNC (1u << 4)
+#define IORING_CQE_F_MORE (1u << 1)
+#define IORING_CQE_F_NOTIF (1u << 3)
+#define IORING_SETUP_SQE128 (1u << 10)
+#define IORING_SETUP_NO_SQARRAY (1u << 16)
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* Rings and processes: created, inherited, gone. All rare. */
+#include "rings.h"
+
+/* The address belonged to a ring whose end we did not see. */
+static __noinline int ring_forget(u64 ctx)
+{
+	struct rs_ring *r = ring_find_slow(ctx);
+
+	if (!r)
+		return 0;
+	r->flags |= RS_RING_CLOSED;
+	r->ctx = 0;
+	if (!r->closed_ns)
+		r->closed_ns = bpf_ktime_get_ns();
+	bpf_map_delete_elem(&rs_ring_index, &ctx);
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_create")
+int BPF_PROG(rs_create, int fd, void *ring_ctx)
+{
+	struct owner o = owner_current();
+	struct rs_ring *r;
+	u32 flags = RS_RING_CREATED_IN_WINDOW;
+
+	if (!rs.active)
+		return 0;
+	ring_forget((u64)ring_ctx);
+	if (is_target(o.pid))
+		flags |= RS_RING_WATCHED;
+	r = ring_add((u64)ring_ctx, &o, (void *)bpf_get_current_task(), flags);
+	if (!r)
+		return 0;
+	r->fd = fd;
+	r->created_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+extern const void io_ring_exit_work __ksym __weak;
+
+/*
+ * The last file reference of a ring is gone: what is left of it is torn down by
+ * io_ring_exit_work on a kworker, where cancellations still complete.
+ */
+SEC("?tp_btf/workqueue_queue_work")
+int BPF_PROG(rs_ring_exit, int cpu, void *pwq, struct work_struct *work)
+{
+	struct io_ring_ctx *ring_ctx;
+	struct rs_ring *r;
+
+	if ((const void *)work->func != &io_ring_exit_work || !rs.active)
+		return 0;
+	ring_ctx = (void *)work - bpf_core_field_offset(struct io_ring_ctx, exit_work);
+	r = ring_find_slow((u64)ring_ctx);
+	if (!r)
+		return 0;
+	r->sq_dropped = BPF_CORE_READ(ring_ctx, rings, sq_dropped);
+	r->closed_ns = bpf_ktime_get_ns();
+	r->flags |= RS_RING_CLOSING;
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(rs_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 tgid = parent->tgid, new_tgid = child->tgid;
+	u8 one = 1;
+
+	if (new_tgid == tgid || !bpf_map_lookup_elem(&rs_targets, &tgid))
+		return 0;
+	bpf_map_update_elem(&rs_targets, &new_tgid, &one, BPF_ANY);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(rs_exit, struct task_struct *p)
+{
+	struct rs_sq_exit *e;
+	u32 pid;
+
+	if (p->flags & PF_IO_WORKER) {
+		pid = p->pid;
+		e = bpf_map_lookup_elem(&rs_sq_exits, &pid);
+		if (e)
+			e->cpu_ns = p->se.sum_exec_runtime;
+	}
+	if (rs_config.all || p->signal->live.counter)
+		return 0;
+	/* the number may soon be another process's */
+	pid = p->tgid;
+	bpf_map_delete_elem(&rs_targets, &pid);
+	return 0;
+}
+
+extern const void io_uring_poll __ksym __weak;
+
+/* Rings that exist already: files whose poll is io_uring's. */
+SEC("?iter/task_file")
+int rs_scan(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct owner o = {.user = ~0u};
+	struct rs_ring *r;
+	u64 ring;
+
+	if (!task || !file || (const void *)file->f_op->poll != &io_uring_poll)
+		return 0;
+	o.pid = task->tgid;
+	o.tid = task->pid;
+	if (!is_target(o.pid))
+		return 0;
+	ring = (u64)BPF_CORE_READ(file, private_data);
+	if (ring_find_slow(ring))
+		return 0;
+	r = ring_add(ring, &o, task, RS_RING_WATCHED);
+	if (r)
+		r->fd = ctx->fd;
+	return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * Every shared map and global. maps.bpf.c defines them, the others refer to them.
+ * Sizes of 1 are set by the loader.
+ */
+#ifndef RINGSIDE_MAPS_H
+#define RINGSIDE_MAPS_H
+
+#ifdef RS_DEFINE_MAPS
+#define RS_MAP
+#else
+#define RS_MAP extern
+#endif
+
+#define RS_HINTS 4096u
+
+/* Requests in flight. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_hot_group);
+} rs_hot SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_cold_group);
+} rs_cold SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_ring);
+} rs_rings SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_series);
+} rs_series SEC(".maps");
+
+/* Free entries of rs_rings and rs_series: pop to take, the loader pushes. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(u32));
+} rs_free_rings SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(u32));
+} rs_free_series SEC(".maps");
+
+/* ctx address -> ring uid: decides; the hints only make it fast. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u32);
+} rs_ring_index SEC(".maps");
+
+/* hash of a ctx address -> index into rs_rings, to be verified there. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RS_HINTS);
+	__type(key, u32);
+	__type(value, u32);
+} rs_ring_hints SEC(".maps");
+
+/* Process ids whose rings are watched. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32);
+	__type(value, u8);
+} rs_targets SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct rs_errno_key);
+	__type(value, u64);
+} rs_errnos SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct rs_overflow_key);
+	__type(value, u64);
+} rs_overflowed SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct rs_register_key);
+	__type(value, struct rs_register_stat);
+} rs_registers SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct rs_workers);
+} rs_workers SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct rs_sq_exit);
+} rs_sq_exits SEC(".maps");
+
+#ifdef RS_DEFINE_MAPS
+const volatile struct rs_config rs_config = {};
+struct rs_global rs = {};
+#else
+extern const volatile struct rs_config rs_config;
+extern struct rs_global rs;
+#endif
+
+#endif

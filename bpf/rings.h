@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/* Which ring is this, and is it ours? Decided once a ring, then one array read. */
+#ifndef RINGSIDE_RINGS_H
+#define RINGSIDE_RINGS_H
+
+#include "common.h"
+
+static __always_inline struct rs_ring *ring_at(u32 idx)
+{
+	return bpf_map_lookup_elem(&rs_rings, &idx);
+}
+
+/* The ring that uid names, NULL if its entry has been given to another since. */
+static __always_inline struct rs_ring *ring_by_uid(u32 uid)
+{
+	struct rs_ring *r = ring_at(RS_RING_IDX(uid));
+
+	return r && r->uid == uid ? r : NULL;
+}
+
+static __always_inline u32 ctx_hash(u32 ctx_low)
+{
+	return ((ctx_low >> 6) * 0x9E3779B1u) >> 20;
+}
+
+_Static_assert(RS_HINTS == 1u << 12, "ctx_hash gives 12 bits");
+
+static __always_inline bool is_target(u32 tgid)
+{
+	return rs_config.all || bpf_map_lookup_elem(&rs_targets, &tgid);
+}
+
+/* Who made or uses a ring. */
+struct owner {
+	u32 pid;
+	u32 tid;
+	u32 user;
+	u64 cgroup_id;
+};
+
+static __always_inline struct owner owner_current(void)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct owner o = {
+		.pid = id >> 32,
+		.tid = (u32)id,
+		.user = (u32)bpf_get_current_uid_gid(),
+		.cgroup_id = bpf_get_current_cgroup_id(),
+	};
+
+	return o;
+}
+
+static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx *ctx)
+{
+	struct task_struct *sq = BPF_CORE_READ(ctx, sq_data, thread);
+	struct rs_sq_exit none = {};
+	u32 tid;
+
+	r->sq_entries = BPF_CORE_READ(ctx, sq_entries);
+	r->cq_entries = BPF_CORE_READ(ctx, cq_entries);
+	r->setup_flags = BPF_CORE_READ(ctx, flags);
+	r->sq_dropped_base = r->sq_dropped = BPF_CORE_READ(ctx, rings, sq_dropped);
+	r->sq_tid = 0;
+	if (!sq)
+		return;
+	tid = BPF_CORE_READ(sq, pid);
+	r->sq_tid = tid;
+	bpf_map_update_elem(&rs_sq_exits, &tid, &none, BPF_NOEXIST);
+}
+
+/*
+ * Takes an entry for the ring at ctx. Several CPUs may meet a ring for the first time
+ * at once: whoever gets into the index wins, the others give their entry back.
+ * NULL: the table is full.
+ */
+static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, struct task_struct *task, u32 flags)
+{
+	u32 idx, hash, uid, *winner;
+	struct rs_ring *r;
+
+	if (!o || bpf_map_pop_elem(&rs_free_rings, &idx))
+		return NULL;
+	r = ring_at(idx);
+	if (!r)
+		return NULL;
+	uid = r->uid;
+	if (bpf_map_update_elem(&rs_ring_index, &ctx, &uid, BPF_NOEXIST)) {
+		bpf_map_push_elem(&rs_free_rings, &idx, 0);
+		winner = bpf_map_lookup_elem(&rs_ring_index, &ctx);
+		return winner ? ring_by_uid(*winner) : NULL;
+	}
+	ring_describe(r, (struct io_ring_ctx *)ctx);
+	r->flags = flags;
+	r->pid = o->pid;
+	r->tid = o->tid;
+	r->user = o->user;
+	r->cgroup_id = o->cgroup_id;
+	r->fd = -1;
+	r->created_ns = 0;
+	BPF_CORE_READ_STR_INTO(&r->comm, task, group_leader, comm);
+	r->ctx = ctx;
+	hash = ctx_hash(PTR_LOW32(ctx));
+	bpf_map_update_elem(&rs_ring_hints, &hash, &idx, BPF_ANY);
+	return r;
+}
+
+/* The ring at ctx if it is known, by the index, and puts it where ring_find() looks first. */
+static __noinline struct rs_ring *ring_find_slow(u64 ctx)
+{
+	u32 *uid = bpf_map_lookup_elem(&rs_ring_index, &ctx);
+	u32 hash = ctx_hash(PTR_LOW32(ctx)), idx;
+	struct rs_ring *r;
+
+	if (!uid)
+		return NULL;
+	r = ring_by_uid(*uid);
+	if (!r || r->ctx != ctx) {
+		/* the entry has been recycled: so has the ring */
+		bpf_map_delete_elem(&rs_ring_index, &ctx);
+		return NULL;
+	}
+	idx = RS_RING_IDX(*uid);
+	bpf_map_update_elem(&rs_ring_hints, &hash, &idx, BPF_ANY);
+	return r;
+}
+
+/* A ring older than the observation, or created while nobody looked. */
+static __noinline struct rs_ring *ring_adopt(u64 ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct owner o = owner_current();
+	struct rs_ring *r;
+	u32 watched = is_target(o.pid) ? RS_RING_WATCHED : 0;
+
+	r = ring_add(ctx, &o, task, watched);
+	return r || !watched ? r : ring_at(0);
+}
+
+/*
+ * The entry of the ring at ctx, adopted if new; entry 0 if the table is full;
+ * NULL: not ours.
+ */
+static __always_inline struct rs_ring *ring_get(u64 ctx, u32 ctx_low)
+{
+	u32 hash = ctx_hash(ctx_low), *hint;
+	struct rs_ring *r = NULL;
+
+	hint = bpf_map_lookup_elem(&rs_ring_hints, &hash);
+	if (hint)
+		r = ring_at(*hint);
+	if (!r || r->ctx != ctx) {
+		r = ring_find_slow(ctx);
+		if (!r)
+			r = ring_adopt(ctx);
+	}
+	return r && (r->flags & RS_RING_WATCHED) ? r : NULL;
+}
+
+#endif

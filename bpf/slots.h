@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * The table of requests in flight: io_kiocb address -> slot, and the series that a slot
+ * counts for. No hash map, no helper call on the fast path.
+ */
+#ifndef RINGSIDE_SLOTS_H
+#define RINGSIDE_SLOTS_H
+
+#include "agg.h"
+#include "common.h"
+
+/* An io_kiocb is 216 to 248 bytes long and stands on a multiple of 256. */
+static __always_inline u32 req_hash(u32 req_low)
+{
+	u32 h = (req_low >> 8) * 0x9E3779B1u;
+
+	return h ^ (h >> 15);
+}
+
+/* Where a request belongs. */
+struct place {
+	struct rs_hot_group *g;
+	u32 group; /* its index, for the cold table */
+	u32 home;
+};
+
+static __always_inline bool place_of(u32 req_low, struct place *p)
+{
+	u32 h = req_hash(req_low), group = (h >> 3) & rs_config.group_mask;
+
+	p->home = h & (RS_GROUP - 1);
+	p->group = group;
+	p->g = bpf_map_lookup_elem(&rs_hot, &group);
+	return p->g != NULL;
+}
+
+/* The compiler knows that an index is in range and drops the mask; the verifier may have lost it by then. */
+static __always_inline u32 in_group(u32 i)
+{
+	asm volatile("%0 &= %1" : "+w"(i) : "i"(RS_GROUP - 1));
+	return i;
+}
+
+/* Index in its group of the slot that holds key (0: of a free one), RS_GROUP if none. */
+static __noinline u32 group_scan(struct rs_hot_group *g, u64 key)
+{
+	u32 i;
+
+	if (!g)
+		return RS_GROUP;
+#pragma unroll
+	for (i = 0; i < RS_GROUP; i++)
+		if (g->s[i].key == key)
+			return i;
+	return RS_GROUP;
+}
+
+/* The slot of a request in flight, NULL if it has none. *ret_idx is its index in the group. */
+static __always_inline struct rs_hot *slot_find(struct place *p, u64 req, u32 *ret_idx)
+{
+	u32 i = in_group(p->home);
+
+	if (p->g->s[i].key != req) {
+		i = group_scan(p->g, req);
+		if (i >= RS_GROUP)
+			return NULL;
+		i = in_group(i);
+	}
+	*ret_idx = i;
+	return &p->g->s[i];
+}
+
+static __always_inline struct rs_series *series_at(u32 idx)
+{
+	return bpf_map_lookup_elem(&rs_series, &idx);
+}
+
+static __always_inline bool series_is_shared(u32 idx)
+{
+	return idx < RS_SERIES_FIRST;
+}
+
+/* Gives (ring, op) a series: one of its own, or when none is left the opcode's shared one. */
+static __noinline u32 series_take(struct rs_ring *r, u32 op)
+{
+	struct rs_series *se;
+	u32 idx;
+
+	if (!r || op >= RS_OPS)
+		return RS_SERIES_SHARED(RS_OP_OTHER);
+	if (RS_RING_IDX(r->uid) == 0)
+		return RS_SERIES_SHARED(op);
+	if (bpf_map_pop_elem(&rs_free_series, &idx))
+		idx = RS_SERIES_SHARED(op);
+	se = series_at(idx);
+	if (se) {
+		se->op = op;
+		se->traits = rs_config.op_traits[op];
+	}
+	r->series[op] = idx;
+	return idx;
+}
+
+/* Index of the series of (ring, op). */
+static __always_inline u32 series_of(struct rs_ring *r, u32 op)
+{
+	u32 idx;
+
+	if (op >= RS_OPS)
+		op = RS_OP_OTHER;
+	idx = r->series[op];
+	return idx ? idx : series_take(r, op);
+}
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* What a request may meet on its way: io-wq, poll; and what a ring's threads do: wait, register. */
+#include "rings.h"
+#include "slots.h"
+#include "workers.h"
+
+static __always_inline struct io_wq *wq_of(struct io_kiocb *req)
+{
+	struct io_kiocb___task *old = (void *)req;
+
+	if (bpf_core_field_exists(req->tctx))
+		return BPF_CORE_READ(req, tctx, io_wq);
+	return BPF_CORE_READ(old, task, io_uring, io_wq);
+}
+
+/* Punted without a slot: the flags tell less, and a second punt is counted again. */
+static __noinline int punt_without_slot(struct io_kiocb *req)
+{
+	struct rs_ring *r;
+	u64 f;
+	u32 flags = 0;
+
+	if (!req)
+		return 0;
+	r = ring_get((u64)BPF_CORE_READ(req, ctx), PTR_LOW32(BPF_CORE_READ(req, ctx)));
+	if (!r)
+		return 0;
+	f = BPF_CORE_READ(req, flags);
+	if (f & REQ_F_FORCE_ASYNC)
+		flags |= RS_SLOT_FORCED;
+	if (f & REQ_F_IO_DRAIN)
+		flags |= RS_SLOT_DRAIN;
+	count_punt(series_at(series_of(r, BPF_CORE_READ(req, opcode))), flags);
+	return note_wq(wq_of(req));
+}
+
+/* io_uring_queue_async_work(io_kiocb *, ...): later arguments changed, the first did not since 6.1. */
+SEC("?tp_btf/io_uring_queue_async_work")
+int BPF_PROG(rs_punt, struct io_kiocb *req)
+{
+	struct rs_cold_group *cg;
+	struct rs_hot *s;
+	struct place p;
+	u32 i;
+
+	if (!rs.active || !place_of(PTR_LOW32(req), &p))
+		return 0;
+	s = slot_find(&p, (u64)req, &i);
+	if (!s)
+		return punt_without_slot(req);
+	if (s->flags & RS_SLOT_PUNTED)
+		return 0;
+	s->flags |= RS_SLOT_PUNTED;
+	cg = bpf_map_lookup_elem(&rs_cold, &p.group);
+	if (cg)
+		cg->s[in_group(i)].punt_ns = bpf_ktime_get_ns();
+	count_punt(series_at(s->series), s->flags);
+	return note_wq(wq_of(req));
+}
+
+SEC("?tp_btf/io_uring_poll_arm")
+int BPF_PROG(rs_poll_arm, struct io_kiocb *req)
+{
+	struct io_ring_ctx *ring_ctx;
+	struct rs_series *se;
+	struct rs_ring *r;
+
+	if (!rs.active)
+		return 0;
+	ring_ctx = req->ctx;
+	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
+	if (!r)
+		return 0;
+	se = series_at(series_of(r, req->opcode));
+	if (se)
+		ATOMIC_ADD(&se->c[RS_SC_POLL_ARMED], 1);
+	return 0;
+}
+
+static __always_inline int count_on_ring(void *ctx, u32 counter)
+{
+	struct rs_ring *r;
+
+	if (!rs.active)
+		return 0;
+	r = ring_get((u64)ctx, PTR_LOW32(ctx));
+	if (r)
+		ATOMIC_ADD(&r->c[counter], 1);
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_cqring_wait")
+int BPF_PROG(rs_cqring_wait, void *ring_ctx)
+{
+	return count_on_ring(ring_ctx, RS_RC_WAITS);
+}
+
+SEC("?tp_btf/io_uring_short_write")
+int BPF_PROG(rs_short_write, void *ring_ctx)
+{
+	return count_on_ring(ring_ctx, RS_RC_SHORT_WRITES);
+}
+
+SEC("?tp_btf/io_uring_register")
+int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_files, unsigned int nr_bufs,
+	long ret)
+{
+	struct rs_register_stat fresh = {}, *st;
+	struct rs_register_key key = {};
+	struct rs_ring *r;
+
+	if (!rs.active)
+		return 0;
+	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
+	if (!r)
+		return 0;
+	key.ring_uid = r->uid;
+	key.op = opcode;
+	st = bpf_map_lookup_elem(&rs_registers, &key);
+	if (!st) {
+		bpf_map_update_elem(&rs_registers, &key, &fresh, BPF_NOEXIST);
+		st = bpf_map_lookup_elem(&rs_registers, &key);
+		if (!st)
+			return 0;
+	}
+	ATOMIC_ADD(&st->count, 1);
+	if (ret < 0)
+		ATOMIC_ADD(&st->errors, 1);
+	return 0;
+}

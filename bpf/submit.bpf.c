@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* Submission: an SQE became a request, or was refused. */
+#include "rings.h"
+#include "slots.h"
+
+/*
+ * The slot still holds this io_kiocb, so its last user ended without io_uring_complete:
+ * its CQE overflowed, or it had none.
+ */
+static __noinline int end_unseen(struct rs_hot *s)
+{
+	struct rs_overflow_key key = {};
+	struct rs_series *se;
+	struct rs_ring *r;
+	u64 *n;
+
+	if (!s)
+		return 0;
+	r = ring_by_uid(s->ring_uid);
+	se = series_at(s->series);
+	if (!r || !se)
+		return 0;
+	if (s->flags & RS_SLOT_REJECTED) {
+		/* the overflow was taken for the end of a request */
+		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
+		ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], -1);
+		return 0;
+	}
+	key.ring_uid = s->ring_uid;
+	key.user_data = s->user_data;
+	n = r->c[RS_RC_OVERFLOW_ENDS] ? bpf_map_lookup_elem(&rs_overflowed, &key) : NULL;
+	if (!n) {
+		ATOMIC_ADD(&se->c[RS_SC_SILENT], 1);
+		return 0;
+	}
+	ATOMIC_ADD(&se->c[RS_SC_OVERFLOWED], 1);
+	if (*n <= 1)
+		bpf_map_delete_elem(&rs_overflowed, &key);
+	else
+		ATOMIC_ADD(n, -1);
+	return 0;
+}
+
+/* Claims a free slot other than the home; the group may have changed since it was scanned. */
+static __noinline u32 group_claim(struct rs_hot_group *g, u64 req)
+{
+	u32 i;
+
+	if (!g)
+		return RS_GROUP;
+#pragma unroll
+	for (i = 0; i < RS_GROUP; i++)
+		if (!g->s[i].key && __sync_val_compare_and_swap(&g->s[i].key, 0, req) == 0)
+			return i;
+	return RS_GROUP;
+}
+
+/* A slot for req, its last occupant accounted for. NULL: the group is full. */
+static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
+{
+	struct rs_hot *s;
+	struct place p;
+	u32 i;
+
+	if (!place_of(req_low, &p))
+		return NULL;
+	s = &p.g->s[in_group(p.home)];
+	if (!s->key && __sync_val_compare_and_swap(&s->key, 0, req) == 0)
+		return s;
+	if (s->key != req) {
+		i = group_scan(p.g, req);
+		if (i >= RS_GROUP) {
+			i = group_claim(p.g, req);
+			return i < RS_GROUP ? &p.g->s[in_group(i)] : NULL;
+		}
+		s = &p.g->s[in_group(i)];
+	}
+	end_unseen(s);
+	return s;
+}
+
+/* Whether the SQE itself asked for a worker: REQ_F_FORCE_ASYNC is also set by opcodes. */
+static __noinline bool sqe_asks_async(struct io_ring_ctx *ctx)
+{
+	u32 i = BPF_CORE_READ(ctx, cached_sq_head) - 1, shift = 6, setup;
+	struct io_uring_sqe *sqe;
+	u8 flags = 0;
+
+	setup = BPF_CORE_READ(ctx, flags);
+	i &= BPF_CORE_READ(ctx, sq_entries) - 1;
+	if (!(setup & IORING_SETUP_NO_SQARRAY))
+		bpf_probe_read_kernel(&i, sizeof(i), BPF_CORE_READ(ctx, sq_array) + i);
+	if (setup & IORING_SETUP_SQE128)
+		shift = 7;
+	sqe = (void *)BPF_CORE_READ(ctx, sq_sqes) + ((u64)i << shift);
+	bpf_probe_read_kernel(&flags, sizeof(flags), &sqe->flags);
+	return flags & IOSQE_ASYNC;
+}
+
+/*
+ * The kernel publishes sq.head at the end of a submission batch: when it moved since
+ * the last SQE that we saw on this ring, this SQE is the first of another batch.
+ */
+static __always_inline void count_batch(struct rs_ring *r, struct io_ring_ctx *ctx)
+{
+	u32 head = ctx->rings->sq.head;
+
+	if (r->last_sq_head == head)
+		return;
+	r->last_sq_head = head;
+	r->c[RS_RC_BATCHES]++;
+	r->sq_dropped = ctx->rings->sq_dropped;
+}
+
+static __always_inline u16 slot_flags(struct io_kiocb *req)
+{
+	u32 f = (u32)req->flags & (REQ_F_IO_DRAIN | REQ_F_FORCE_ASYNC | REQ_F_CQE_SKIP);
+	u16 flags = 0;
+
+	if (!f)
+		return 0;
+	if (f & REQ_F_CQE_SKIP)
+		flags |= RS_SLOT_CQE_SKIP;
+	if (f & REQ_F_IO_DRAIN)
+		flags |= RS_SLOT_DRAIN;
+	if (f & REQ_F_FORCE_ASYNC) {
+		flags |= RS_SLOT_FORCED;
+		if (sqe_asks_async(req->ctx))
+			flags |= RS_SLOT_ASKED;
+	}
+	return flags;
+}
+
+static __always_inline int on_submit(struct io_kiocb *req)
+{
+	struct io_ring_ctx *ctx;
+	struct rs_series *se;
+	struct rs_ring *r;
+	struct rs_hot *s;
+	bool shared;
+	u32 idx;
+
+	if (!rs.active)
+		return 0;
+	ctx = req->ctx;
+	r = ring_get((u64)ctx, PTR_LOW32(ctx));
+	if (!r)
+		return 0;
+	idx = series_of(r, req->opcode);
+	se = series_at(idx);
+	if (!se)
+		return 0;
+	shared = series_is_shared(idx);
+	if (RS_RING_IDX(r->uid))
+		count_batch(r, ctx);
+	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
+	s = slot_claim(PTR_LOW32(req), (u64)req);
+	if (!s) {
+		ATOMIC_ADD(&r->no_slot, 1);
+		rs_add(&se->c[RS_SC_NO_SLOT], 1, shared);
+		return 0;
+	}
+	s->user_data = req->cqe.user_data;
+	s->ring_uid = r->uid;
+	s->series = idx;
+	s->flags = slot_flags(req);
+	s->submit_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_submit_req")
+int BPF_PROG(rs_submit_req, struct io_kiocb *req)
+{
+	return on_submit(req);
+}
+
+SEC("?tp_btf/io_uring_submit_sqe")
+int BPF_PROG(rs_submit_sqe, struct io_kiocb *req)
+{
+	return on_submit(req);
+}
+
+/*
+ * An SQE was refused: a CQE follows without a submission. The slot keeps it from being
+ * taken for the end of an older request at the same address.
+ */
+SEC("?tp_btf/io_uring_req_failed")
+int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req)
+{
+	struct io_ring_ctx *ring_ctx;
+	struct rs_ring *r;
+	struct rs_hot *s;
+
+	if (!rs.active)
+		return 0;
+	ring_ctx = req->ctx;
+	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
+	if (!r)
+		return 0;
+	if (RS_RING_IDX(r->uid)) {
+		count_batch(r, ring_ctx);
+		r->c[RS_RC_REJECTED]++;
+	} else {
+		ATOMIC_ADD(&r->c[RS_RC_REJECTED], 1);
+	}
+	s = slot_claim(PTR_LOW32(req), (u64)req);
+	if (!s)
+		return 0;
+	s->user_data = sqe->user_data;
+	s->ring_uid = r->uid;
+	s->series = series_of(r, sqe->opcode);
+	s->flags = RS_SLOT_REJECTED;
+	return 0;
+}
+
+/* A follower of a chain shares its head's fate: asked for a worker with the head, it runs there too. */
+SEC("?tp_btf/io_uring_link")
+int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
+{
+	struct rs_hot *s, *head;
+	struct place p;
+	u32 i;
+
+	if (!rs.active || !place_of(PTR_LOW32(target), &p))
+		return 0;
+	head = slot_find(&p, (u64)target, &i);
+	if (!head || !(head->flags & RS_SLOT_ASKED) || !place_of(PTR_LOW32(req), &p))
+		return 0;
+	s = slot_find(&p, (u64)req, &i);
+	if (s)
+		s->flags |= RS_SLOT_ASKED;
+	return 0;
+}
