@@ -129,7 +129,7 @@ void totals__add(struct totals *t, const struct totals *o);
 uint64_t op_stats__completed(const struct op_stats *o);
 uint64_t op_stats__punted(const struct op_stats *o);
 
-/* The entry of opcode op, added (zeroed) if absent; NULL: out of memory. */
+/* The entry of opcode op, added (zeroed) if absent; an addition moves the others. NULL: out of memory. */
 struct op_stats *ring_stats__op(struct ring_stats *r, unsigned int op);
 /* Adds counters, errnos and latency of o to *sum. 0 or -ENOMEM. */
 int op_stats__add(struct op_stats *sum, const struct op_stats *o);

@@ -13,22 +13,37 @@
 
 struct child;
 
+/* What a program inherits of signals: handlers never survive exec. */
+struct signal_state {
+	sigset_t mask;
+	sigset_t ignored;
+};
+
+/* As they are now: to be called before ringside blocks or ignores any. 0 or negative errno. */
+int signal_state__save(struct signal_state *ret);
+
 /*
- * Finds argv[0] as execvp would and forks a child that waits. The child runs nothing
- * until child__go(); if the parent dies or child__free() comes first, it exits without
- * running the program. `as` names whom to become (NULL: stay). Unless the kernel refuses,
- * the child has its own copy of the signal mask and dispositions that ringside was started with.
+ * Forks a child that becomes `as` (NULL: stays), then looks for argv[0] as execvp would, with the
+ * rights it then has, and waits. It runs nothing until child__go(); if the parent dies or child__free()
+ * comes first, it exits without running the program. The program gets the signal mask and dispositions
+ * of `signals` (NULL: the present ones) and no file descriptor but those that lack FD_CLOEXEC.
+ * An ignored SIGCHLD becomes default in ringside: else there would be no exit status to collect.
  *
- * 0; -ENOENT: no such program; -EACCES or -ENOEXEC: not executable; other negative errno.
+ * 0; -ENOENT: no such program; -EACCES: not executable by that user; other negative errno.
  * *ret is untouched on failure.
  */
-int child__spawn(char *const argv[], const struct run_as *as, struct child **ret);
+int child__spawn(
+	char *const argv[], const struct run_as *as, const struct signal_state *signals, struct child **ret);
 
 pid_t child__pid(const struct child *c);
-/* A pidfd (pollable, readable at exit), or -1 on kernels before 5.3. Owned by c. */
+/* A pidfd: polls readable once the child ended. Owned by c. */
 int child__pidfd(const struct child *c);
 
-/* Lets the program run. 0, or the negative errno with which exec failed (the child has then ended). */
+/*
+ * Lets the program run, once. 0, or the negative errno with which exec failed (the child has then ended:
+ * -ENOENT also for a script whose interpreter is missing). A child that a signal ended while it was held
+ * gives 0; child__reap() tells the signal.
+ */
 int child__go(struct child *c);
 
 /*
@@ -37,8 +52,9 @@ int child__go(struct child *c);
 int child__reap(struct child *c, bool block, int *ret_status);
 
 /*
- * Hands on a signal that somebody sent to ringside with kill(2): only if info says so (si_code <= 0);
- * what the terminal sends reaches the program's process group by itself. Returns true if handed on.
+ * Hands on a signal that somebody sent to ringside with kill(2): only if info says so (si_code <= 0),
+ * because what the terminal sends reaches the program's process group by itself, and only if the sender
+ * is not the program: it signals its process group, itself included. Returns true if handed on.
  */
 bool child__forward(struct child *c, const siginfo_t *info);
 

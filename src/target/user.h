@@ -7,6 +7,7 @@
 #define RINGSIDE_USER_H
 
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct run_as {
@@ -14,8 +15,8 @@ struct run_as {
 	gid_t gid;
 	gid_t *groups; /* supplementary, gid included */
 	size_t n_groups;
-	char *name; /* NULL: the user has no entry */
-	char *home; /* NULL: likewise */
+	char *name;  /* NULL: unknown */
+	char *home;  /* NULL: the user has no entry */
 	char *shell; /* NULL: likewise */
 };
 
@@ -25,6 +26,12 @@ struct run_as {
  * not numbers; other negative errno.
  */
 int run_as__from_sudo(struct run_as *ret);
+
+/*
+ * Fills *ret for uid and gid from open passwd and group files (NULL: no entries); name is who it is
+ * if passwd does not know (may be NULL). 0 or negative errno; *ret is untouched on failure.
+ */
+int run_as__lookup(uid_t uid, gid_t gid, const char *name, FILE *passwd, FILE *group, struct run_as *ret);
 void run_as__free(struct run_as *u);
 
 #endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/* What was observed: sums, lists, ownership. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lat.h"
+#include "names.h"
+#include "snapshot.h"
+
+static void op_stats__free(struct op_stats *o)
+{
+	free(o->errnos);
+	o->errnos = NULL;
+	o->n_errnos = 0;
+}
+
+void ring_stats__free(struct ring_stats *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_ops; i++)
+		op_stats__free(&r->ops[i]);
+	free(r->ops);
+	free(r->cgroup);
+	r->ops = NULL;
+	r->n_ops = 0;
+	r->cgroup = NULL;
+}
+
+void snapshot__free(struct snapshot *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_rings; i++)
+		ring_stats__free(&s->rings[i]);
+	ring_stats__free(s->others);
+	free(s->rings);
+	free(s->others);
+	free(s->tasks);
+	free(s->registers);
+	memset(s, 0, sizeof(*s));
+}
+
+uint64_t op_stats__completed(const struct op_stats *o)
+{
+	return o->c[RS_SC_COMPLETED] + o->c[RS_SC_OVERFLOWED];
+}
+
+uint64_t op_stats__punted(const struct op_stats *o)
+{
+	return o->c[RS_SC_PUNT_ASKED] + o->c[RS_SC_PUNT_OPCODE] + o->c[RS_SC_PUNT_DRAIN] +
+	       o->c[RS_SC_PUNT_UNWANTED];
+}
+
+/* completed without the overflowed: the ring counts all of those, its opcodes only the ones matched. */
+static void add_op_totals(struct totals *t, const struct op_stats *o)
+{
+	t->in_flight_at_attach += o->c[RS_SC_AT_ATTACH];
+	t->submitted += o->c[RS_SC_SUBMITTED];
+	t->completed += o->c[RS_SC_COMPLETED];
+	t->silent += o->c[RS_SC_SILENT];
+	t->in_flight += o->in_flight;
+	t->errors += o->c[RS_SC_ERRORS];
+	t->punted += op_stats__punted(o);
+	t->poll_armed += o->c[RS_SC_POLL_ARMED];
+	t->untracked += o->c[RS_SC_UNTRACKED];
+	t->no_slot += o->c[RS_SC_NO_SLOT];
+	if (op_traits(o->op) & RS_OP_BYTES)
+		t->bytes += o->c[RS_SC_BYTES];
+}
+
+struct totals ring_stats__totals(const struct ring_stats *r)
+{
+	struct totals t = {
+		.completed = r->c[RS_RC_OVERFLOW_ENDS],
+		.in_flight = r->in_flight_no_slot,
+		.rejected = r->c[RS_RC_REJECTED],
+		.sq_dropped = r->sq_dropped,
+		.errors = r->c[RS_RC_OVERFLOW_ERRORS],
+		.cqes_multishot = r->c[RS_RC_CQES_MULTISHOT],
+		.cqes_aux = r->c[RS_RC_CQES_AUX],
+		.notifs = r->c[RS_RC_NOTIFS],
+		.cq_overflows = r->c[RS_RC_CQ_OVERFLOWS],
+		.cq_dropped = r->c[RS_RC_CQ_DROPPED],
+		.short_writes = r->c[RS_RC_SHORT_WRITES],
+		.batches = r->c[RS_RC_BATCHES],
+		.waits = r->c[RS_RC_WAITS],
+		/* rings that share an entry overwrite each other's SQ head */
+		.batches_known = r->id != 0,
+	};
+
+	for (size_t i = 0; i < r->n_ops; i++)
+		add_op_totals(&t, &r->ops[i]);
+	return t;
+}
+
+void totals__add(struct totals *t, const struct totals *o)
+{
+	t->in_flight_at_attach += o->in_flight_at_attach;
+	t->submitted += o->submitted;
+	t->completed += o->completed;
+	t->silent += o->silent;
+	t->in_flight += o->in_flight;
+	t->rejected += o->rejected;
+	t->sq_dropped += o->sq_dropped;
+	t->errors += o->errors;
+	t->punted += o->punted;
+	t->poll_armed += o->poll_armed;
+	t->cqes_multishot += o->cqes_multishot;
+	t->cqes_aux += o->cqes_aux;
+	t->notifs += o->notifs;
+	t->cq_overflows += o->cq_overflows;
+	t->cq_dropped += o->cq_dropped;
+	t->short_writes += o->short_writes;
+	t->batches += o->batches;
+	t->waits += o->waits;
+	t->bytes += o->bytes;
+	t->untracked += o->untracked;
+	t->no_slot += o->no_slot;
+	t->batches_known = t->batches_known && o->batches_known;
+}
+
+struct totals snapshot__totals(const struct snapshot *s)
+{
+	struct totals sum = { .batches_known = true }, t;
+
+	for (size_t i = 0; i < s->n_rings; i++) {
+		t = ring_stats__totals(&s->rings[i]);
+		totals__add(&sum, &t);
+	}
+	if (s->others) {
+		t = ring_stats__totals(s->others);
+		totals__add(&sum, &t);
+	}
+	return sum;
+}
+
+/* First opcode not below op. */
+static size_t op_position(const struct ring_stats *r, unsigned int op)
+{
+	size_t i = 0;
+
+	while (i < r->n_ops && r->ops[i].op < op)
+		i++;
+	return i;
+}
+
+struct op_stats *ring_stats__op(struct ring_stats *r, unsigned int op)
+{
+	size_t at = op_position(r, op);
+	struct op_stats *ops;
+
+	if (at < r->n_ops && r->ops[at].op == op)
+		return &r->ops[at];
+	ops = reallocarray(r->ops, r->n_ops + 1, sizeof(*ops));
+	if (!ops)
+		return NULL;
+	memmove(&ops[at + 1], &ops[at], (r->n_ops - at) * sizeof(*ops));
+	ops[at] = (struct op_stats){ .op = op, .lat.min_ns = UINT64_MAX };
+	r->ops = ops;
+	r->n_ops++;
+	return &ops[at];
+}
+
+/* Moves entry i, whose count grew, to its place. Equal counts stand by number. */
+static void resort_errno(struct op_stats *o, size_t i)
+{
+	struct errno_count e = o->errnos[i];
+
+	while (i > 0 && (o->errnos[i - 1].count < e.count ||
+				(o->errnos[i - 1].count == e.count && o->errnos[i - 1].err > e.err))) {
+		o->errnos[i] = o->errnos[i - 1];
+		i--;
+	}
+	o->errnos[i] = e;
+}
+
+int op_stats__add_errno(struct op_stats *o, int err, uint64_t n)
+{
+	struct errno_count *list;
+	size_t i = 0;
+
+	if (n == 0)
+		return 0;
+	while (i < o->n_errnos && o->errnos[i].err != err)
+		i++;
+	if (i == o->n_errnos) {
+		list = reallocarray(o->errnos, o->n_errnos + 1, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		list[i] = (struct errno_count){ .err = err };
+		o->errnos = list;
+		o->n_errnos++;
+	}
+	o->errnos[i].count += n;
+	resort_errno(o, i);
+	return 0;
+}
+
+int op_stats__add(struct op_stats *sum, const struct op_stats *o)
+{
+	int err;
+
+	for (size_t i = 0; i < o->n_errnos; i++) {
+		err = op_stats__add_errno(sum, o->errnos[i].err, o->errnos[i].count);
+		if (err)
+			return err;
+	}
+	for (unsigned int i = 0; i < RS_SC_COUNT; i++)
+		sum->c[i] += o->c[i];
+	sum->in_flight += o->in_flight;
+	lat__add(&sum->lat, &o->lat);
+	return 0;
+}
+
+static int add_ops(struct ring_stats *sum, const struct ring_stats *r)
+{
+	struct op_stats *o;
+	int err;
+
+	for (size_t i = 0; i < r->n_ops; i++) {
+		o = ring_stats__op(sum, r->ops[i].op);
+		if (!o)
+			return -ENOMEM;
+		err = op_stats__add(o, &r->ops[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* CPU time of SQPOLL threads is left out: rings can share a thread. */
+int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r)
+{
+	int err = add_ops(sum, r);
+
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
+		sum->c[i] += r->c[i];
+	sum->in_flight_no_slot += r->in_flight_no_slot;
+	sum->sq_dropped += r->sq_dropped;
+	if (r->cq_depth_max > sum->cq_depth_max)
+		sum->cq_depth_max = r->cq_depth_max;
+	return 0;
+}
+
+static uint64_t requests(const struct op_stats *o)
+{
+	return o->c[RS_SC_SUBMITTED] + o->c[RS_SC_AT_ATTACH] + o->c[RS_SC_UNTRACKED];
+}
+
+static int by_requests(const void *a, const void *b)
+{
+	const struct op_stats *x = a, *y = b;
+
+	if (requests(x) != requests(y))
+		return requests(x) > requests(y) ? -1 : 1;
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+int snapshot__ops(const struct snapshot *s, struct op_list *ret)
+{
+	struct ring_stats sum = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_rings && !err; i++)
+		err = add_ops(&sum, &s->rings[i]);
+	if (!err && s->others)
+		err = add_ops(&sum, s->others);
+	if (err) {
+		ring_stats__free(&sum);
+		return err;
+	}
+	if (sum.n_ops)
+		qsort(sum.ops, sum.n_ops, sizeof(*sum.ops), by_requests);
+	ret->ops = sum.ops;
+	ret->n = sum.n_ops;
+	return 0;
+}
+
+void op_list__free(struct op_list *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		op_stats__free(&l->ops[i]);
+	free(l->ops);
+	l->ops = NULL;
+	l->n = 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The programs in the kernel: chosen, loaded, attached; and their maps. Owns everything
+ * that exists in the kernel because of us: when a session ends, or its process does,
+ * nothing of it is left.
+ */
+#ifndef RINGSIDE_SESSION_H
+#define RINGSIDE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "select.h"
+
+struct session_options {
+	bool all;		/* watch every ring, else only those of the targets */
+	bool scan;		/* look for rings that exist already */
+	const pid_t *targets;	/* process ids, initial pid namespace */
+	size_t n_targets;
+	uint32_t max_inflight;	/* slots, rounded up to a power of 2 */
+	uint32_t max_rings;
+	uint32_t max_series;
+	/* gets what libbpf and the verifier said whenever a load failed, also when the next try succeeds; may be NULL */
+	void (*on_refusal)(const char *text);
+};
+
+#define SESSION_DEFAULT_INFLIGHT 65536u
+#define SESSION_DEFAULT_RINGS 2048u
+#define SESSION_DEFAULT_SERIES 2048u
+
+/* File descriptors of the maps, owned by the session. */
+struct session_maps {
+	int ring_index, free_rings, free_series, errnos, overflowed, registers, workers, sq_exits;
+};
+
+/* The mapped tables. Written by the programs while active. */
+struct session_tables {
+	struct rs_hot_group *hot;
+	uint32_t n_groups;
+	struct rs_ring *rings;
+	uint32_t n_rings;
+	struct rs_series *series;
+	uint32_t n_series;
+};
+
+struct session;
+
+/*
+ * Loads and attaches; nothing is counted before session__activate(). On failure *ret is NULL and
+ * errmsg (of size errsize) holds one line: what failed, why, what would help. 0 or negative errno.
+ */
+int session__open(const struct session_options *o, struct session **ret, char *errmsg, size_t errsize);
+
+/* Starts counting; rings that exist already are looked for first. 0 or negative errno. */
+int session__activate(struct session *s);
+
+/*
+ * Stops counting, for good: when it returns, no program of ours runs any more, so the tables
+ * are a consistent whole. The programs are detached.
+ */
+void session__freeze(struct session *s);
+
+/* Detaches, unloads, frees. NULL is fine. */
+void session__close(struct session *s);
+
+const struct feature_state *session__features(const struct session *s);
+const struct session_maps *session__maps(const struct session *s);
+const struct session_tables *session__tables(const struct session *s);
+const struct rs_global *session__global(const struct session *s);
+
+/* Runs of our programs that the kernel skipped because one was active on that CPU. False: not known. */
+bool session__missed(const struct session *s, uint64_t *ret);
+
+/* Returns an entry whose ring has been read out and is gone. 0 or negative errno. */
+int session__recycle_ring(struct session *s, uint32_t idx);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "variants.h"
+
+#define ROW(f, prog, on, arguments, ...)                                                                     \
+	{.feature = RS_F_##f, .program = prog, .hook = on, .args = arguments, .level = FEATURE_FULL,         \
+		##__VA_ARGS__}
+
+const struct variant variants[] = {
+	ROW(SUBMIT, "rs_submit_req", "io_uring_submit_req", "io_kiocb*", .fields = "io_kiocb.cqe"),
+	/* until the rename in 6.3 */
+	ROW(SUBMIT, "rs_submit_sqe", "io_uring_submit_sqe", "io_kiocb*,...", .fields = "io_kiocb.cqe"),
+
+	/* the CQE itself since 6.16 */
+	ROW(COMPLETE, "rs_complete_cqe", "io_uring_complete", "io_ring_ctx*,*,io_uring_cqe*"),
+	/* as on 6.1: the event comes before a place in the CQ ring is looked for */
+	ROW(COMPLETE, "rs_complete_args", "io_uring_complete", "*,*,u64,s32,u32,u64,u64",
+		.with = "io_uring_submit_sqe", .complete_before_overflow = true),
+	ROW(COMPLETE, "rs_complete_args", "io_uring_complete", "*,*,u64,s32,u32,u64,u64"),
+
+	ROW(RING_CREATE, "rs_create", "io_uring_create", "s32,*,u32,u32,u32"),
+	ROW(RING_EXIT, "rs_ring_exit", "workqueue_queue_work", "s32,pool_workqueue*,work_struct*",
+		.fields = "io_ring_ctx.exit_work", .ksym = "io_ring_exit_work"),
+	ROW(RING_SCAN, "rs_scan", "iter:task_file", NULL, .fields = "file.private_data", .ksym = "io_uring_poll"),
+	ROW(REJECT, "rs_req_failed", "io_uring_req_failed", "io_uring_sqe*,io_kiocb*,s32"),
+	ROW(OVERFLOW, "rs_cqe_overflow", "io_uring_cqe_overflow", "*,u64,s32,u32,*"),
+	/* the second argument was an int, then a bool; the first is the same since 5.19 */
+	ROW(PUNT, "rs_punt", "io_uring_queue_async_work", "io_kiocb*,..."),
+	ROW(LINK, "rs_link", "io_uring_link", "io_kiocb*,io_kiocb*"),
+	ROW(POLL, "rs_poll_arm", "io_uring_poll_arm", "io_kiocb*,..."),
+	ROW(WAIT, "rs_cqring_wait", "io_uring_cqring_wait", "*,..."),
+	ROW(SHORT_WRITE, "rs_short_write", "io_uring_short_write", "*,..."),
+	ROW(REGISTER, "rs_register", "io_uring_register", "*,u32,u32,u32,s64"),
+	ROW(FOLLOW, "rs_fork", "sched_process_fork", "task_struct*,task_struct*"),
+	ROW(EXIT, "rs_exit", "sched_process_exit", "task_struct*,..."),
+};
+
+const size_t n_variants = sizeof(variants) / sizeof(variants[0]);
+
+static const struct {
+	const char *name, *what;
+	bool essential;
+} features[] = {
+#define FEATURE(id, name, essential, what) [RS_F_##id] = {name, what, essential},
+#include "features.def"
+#undef FEATURE
+};
+
+const char *feature_name(enum rs_feature f)
+{
+	return features[f].name;
+}
+
+const char *feature_what(enum rs_feature f)
+{
+	return features[f].what;
+}
+
+bool feature_essential(enum rs_feature f)
+{
+	return features[f].essential;
+}

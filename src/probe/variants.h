@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The variant table: for each feature, the programs that can provide it and the kernel shape
+ * that each of them fits. Shapes are asked of BTF, never of a version number.
+ */
+#ifndef RINGSIDE_VARIANTS_H
+#define RINGSIDE_VARIANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "snapshot.h"
+
+struct variant {
+	enum rs_feature feature;
+	const char *program; /* in the BPF object */
+	const char *hook;    /* name of a tracepoint, or "iter:TYPE" */
+	/*
+	 * The tracepoint's arguments: "NAME*" pointer to struct NAME, "*" untyped pointer, "u8".."u64"
+	 * and "s8".."s64" integers, "..." anything from here on. NULL for iterators.
+	 */
+	const char *args;
+	const char *fields; /* "struct.field[,struct.field]" that must exist, or NULL */
+	const char *with;   /* another tracepoint that must exist, or NULL */
+	const char *ksym;   /* symbol that must be in /proc/kallsyms, or NULL */
+	bool complete_before_overflow;
+	enum feature_level level;
+	const char *why; /* of a level that is not full */
+};
+
+/* In order of preference; the first that fits wins. */
+extern const struct variant variants[];
+extern const size_t n_variants;
+
+const char *feature_name(enum rs_feature f);
+const char *feature_what(enum rs_feature f);
+bool feature_essential(enum rs_feature f);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live_maps.h"
+#include "live_rings.h"
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+int live__start(struct session *s, struct live **ret)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->s = s;
+	l->next_id = 1;
+	l->tracks = calloc(session__tables(s)->n_rings, sizeof(*l->tracks));
+	if (!l->tracks) {
+		free(l);
+		return -ENOMEM;
+	}
+	l->start_unix_ns = clock_ns(CLOCK_REALTIME);
+	l->start_ns = clock_ns(CLOCK_MONOTONIC);
+	err = session__activate(s);
+	if (!err)
+		err = live__tick(l);
+	if (err) {
+		live__free(l);
+		return err;
+	}
+	*ret = l;
+	return 0;
+}
+
+int live__tick(struct live *l)
+{
+	size_t used = live_rings__track(l);
+
+	if (used * 2 < session__tables(l->s)->n_rings)
+		return 0;
+	return live_rings__retire(l);
+}
+
+void live__stop(struct live *l)
+{
+	if (l->stop_ns)
+		return;
+	session__freeze(l->s);
+	l->stop_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+size_t live__n_rings(const struct live *l)
+{
+	return l->n_seen;
+}
+
+uint64_t live__now_ns(const struct live *l)
+{
+	return l->stop_ns ? l->stop_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
+static void describe(const struct live *l, struct snapshot *s)
+{
+	struct utsname u;
+	long cpus;
+
+	if (!uname(&u))
+		memcpy(s->kernel_release, u.release, sizeof(s->kernel_release) - 1);
+	memcpy(s->features, session__features(l->s), sizeof(s->features));
+	s->start_unix_ns = l->start_unix_ns;
+	s->duration_ns = live__now_ns(l) - l->start_ns;
+	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	s->cpus = cpus > 0 ? (unsigned int)cpus : 1;
+}
+
+static void count_losses(const struct live *l, struct snapshot *s)
+{
+	struct totals t = snapshot__totals(s);
+
+	s->fidelity.untracked = t.untracked;
+	s->fidelity.table_full = t.no_slot;
+	s->fidelity.missed_known = session__missed(l->s, &s->fidelity.missed);
+}
+
+int live__snapshot(struct live *l, struct snapshot *ret)
+{
+	struct snapshot s = {0};
+	int err;
+
+	live_rings__track(l);
+	describe(l, &s);
+	err = live_rings__read(l, &s);
+	err = err ? err : live_maps__tasks(l->s, &s);
+	err = err ? err : live_maps__registers(l->s, &s);
+	if (err) {
+		snapshot__free(&s);
+		return err;
+	}
+	count_losses(l, &s);
+	*ret = s;
+	return 0;
+}
+
+void live__free(struct live *l)
+{
+	size_t i;
+
+	if (!l)
+		return;
+	for (i = 0; i < session__tables(l->s)->n_rings; i++)
+		track__free(&l->tracks[i]);
+	for (i = 0; i < l->n_retired; i++)
+		ring_stats__free(&l->retired[i]);
+	ring_stats__free(&l->retired_sum);
+	free(l->retired);
+	free(l->tracks);
+	free(l);
+}

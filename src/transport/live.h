@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live transport: the tables of a session read out as snapshots. Cumulative from
+ * live__start(); rings that are gone stay in every later snapshot.
+ */
+#ifndef RINGSIDE_LIVE_H
+#define RINGSIDE_LIVE_H
+
+#include "session.h"
+#include "snapshot.h"
+
+struct live;
+
+/* Activates the session and starts the window. The session stays the caller's and must outlive *ret. */
+int live__start(struct session *s, struct live **ret);
+
+/*
+ * To be called every LIVE_TICK_MS or so: gives new rings their id, samples the threads of SQPOLL
+ * rings and reads out rings that are gone before their entries run short. 0 or negative errno.
+ */
+#define LIVE_TICK_MS 100
+int live__tick(struct live *l);
+
+/* Freezes the session: later snapshots all show this moment. */
+void live__stop(struct live *l);
+
+/* A consistent whole after live__stop(); before, counters may differ by what happens meanwhile. */
+int live__snapshot(struct live *l, struct snapshot *ret);
+
+/* Rings seen so far. */
+size_t live__n_rings(const struct live *l);
+
+void live__free(struct live *l);
+
+#endif

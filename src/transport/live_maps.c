@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "live_maps.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_errno(struct ring_stats *r, const struct rs_errno_key *key, uint64_t n)
+{
+	struct op_stats *o;
+
+	/* the opcode of an overflowed CQE is not known */
+	if (key->op >= RS_OPS)
+		return 0;
+	o = ring_stats__op(r, key->op);
+	return o ? op_stats__add_errno(o, key->err, n) : -ENOMEM;
+}
+
+static struct ring_stats *ring_of_uid(struct snapshot *s, uint32_t uid)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_rings; i++)
+		if (s->rings[i].uid == uid)
+			return &s->rings[i];
+	return uid ? NULL : s->others;
+}
+
+int live_maps__errnos(const struct session *s, struct snapshot *snap)
+{
+	int fd = session__maps(s)->errnos, err = 0;
+	struct rs_errno_key key, *prev = NULL;
+	struct ring_stats *r;
+	uint64_t n;
+
+	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
+		prev = &key;
+		r = ring_of_uid(snap, key.ring_uid);
+		if (r && !bpf_map_lookup_elem(fd, &key, &n))
+			err = add_errno(r, &key, n);
+	}
+	return err;
+}
+
+int live_maps__take_errnos(const struct session *s, struct ring_stats *r)
+{
+	int fd = session__maps(s)->errnos, err = 0;
+	struct rs_errno_key key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+	uint64_t n;
+
+	while (!err && more) {
+		/* before the key goes: iteration restarts at a key that is not there */
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (key.ring_uid == r->uid && !bpf_map_lookup_elem(fd, &key, &n)) {
+			err = add_errno(r, &key, n);
+			bpf_map_delete_elem(fd, &key);
+		}
+		key = next;
+	}
+	return err;
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct task_stats *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+int live_maps__tasks(const struct session *s, struct snapshot *snap)
+{
+	int fd = session__maps(s)->workers;
+	uint32_t tid, *prev = NULL;
+	struct task_stats *more, *t;
+	struct rs_workers w;
+
+	while (!bpf_map_get_next_key(fd, prev, &tid)) {
+		prev = &tid;
+		if (bpf_map_lookup_elem(fd, &tid, &w))
+			continue;
+		more = realloc(snap->tasks, (snap->n_tasks + 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		snap->tasks = more;
+		t = &more[snap->n_tasks++];
+		*t = (struct task_stats){.pid = w.pid,
+			.tid = tid,
+			.workers_bounded_max = w.bounded_max,
+			.workers_unbounded_max = w.unbounded_max};
+		memcpy(t->comm, w.comm, sizeof(t->comm));
+		t->comm[sizeof(t->comm) - 1] = '\0';
+	}
+	if (snap->n_tasks)
+		qsort(snap->tasks, snap->n_tasks, sizeof(*snap->tasks), compare_tasks);
+	return 0;
+}
+
+static int add_register(struct snapshot *snap, unsigned int op, const struct rs_register_stat *st)
+{
+	struct register_stats *more;
+	size_t i;
+
+	for (i = 0; i < snap->n_registers && snap->registers[i].op != op; i++)
+		;
+	if (i == snap->n_registers) {
+		more = realloc(snap->registers, (i + 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		snap->registers = more;
+		more[i] = (struct register_stats){.op = op};
+		snap->n_registers++;
+	}
+	snap->registers[i].count += st->count;
+	snap->registers[i].errors += st->errors;
+	return 0;
+}
+
+static int compare_registers(const void *a, const void *b)
+{
+	const struct register_stats *x = a, *y = b;
+
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+int live_maps__registers(const struct session *s, struct snapshot *snap)
+{
+	int fd = session__maps(s)->registers, err = 0;
+	struct rs_register_key key, *prev = NULL;
+	struct rs_register_stat st;
+
+	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
+		prev = &key;
+		if (!bpf_map_lookup_elem(fd, &key, &st))
+			err = add_register(snap, key.op, &st);
+	}
+	if (snap->n_registers)
+		qsort(snap->registers, snap->n_registers, sizeof(*snap->registers), compare_registers);
+	return err;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "live_rings.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_maps.h"
+#include "slots.h"
+
+static bool in_use(const struct rs_ring *r)
+{
+	return r->ctx || r->closed_ns;
+}
+
+size_t live_rings__track(struct live *l)
+{
+	const struct session_tables *t = session__tables(l->s);
+	int exits = session__maps(l->s)->sq_exits;
+	size_t used = 0;
+	uint32_t i;
+
+	for (i = 1; i < t->n_rings; i++) {
+		const struct rs_ring *r = &t->rings[i];
+
+		if (!in_use(r))
+			continue;
+		used++;
+		if (!(r->flags & RS_RING_WATCHED))
+			continue;
+		if (l->tracks[i].uid != r->uid) {
+			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns);
+			l->n_seen++;
+		}
+		track__sample(&l->tracks[i], r, exits);
+	}
+	return used;
+}
+
+static int read_ops(const struct session_tables *t, const struct rs_ring *r, const struct slot_counts *c,
+	struct ring_stats *ret)
+{
+	struct op_stats *o;
+	unsigned int op;
+
+	for (op = 0; op < RS_OPS; op++) {
+		uint32_t idx = r->series[op];
+		const struct rs_series *se = &t->series[idx];
+
+		/* shared series are ring 0's */
+		if (!idx || idx >= t->n_series || (RS_RING_IDX(r->uid) && idx < RS_SERIES_FIRST))
+			continue;
+		if (!RS_RING_IDX(r->uid) && !se->c[RS_SC_SUBMITTED] && !se->c[RS_SC_COMPLETED])
+			continue;
+		o = ring_stats__op(ret, op);
+		if (!o)
+			return -ENOMEM;
+		memcpy(o->c, se->c, sizeof(o->c));
+		o->lat = se->lat;
+		o->in_flight = c->in_flight[idx];
+		o->c[RS_SC_SILENT] += c->silent[idx];
+		o->c[RS_SC_OVERFLOWED] += c->overflowed[idx];
+	}
+	return 0;
+}
+
+static void read_sq_thread(const struct live *l, const struct rs_ring *r, const struct track *k,
+	struct ring_stats *ret)
+{
+	uint64_t end = r->closed_ns ? r->closed_ns : live__now_ns(l);
+
+	ret->sq_tid = (uint32_t)r->sq_tid;
+	ret->sq_cpu_known = k->sq_known;
+	ret->sq_cpu_ns = k->sq_last_ns - k->sq_base_ns;
+	ret->sq_alive_ns = end > k->sq_from_ns ? end - k->sq_from_ns : 0;
+}
+
+static enum ring_state state_of(const struct rs_ring *r, const struct ring_stats *s)
+{
+	if (r->flags & RS_RING_CLOSED)
+		return RING_CLOSED;
+	if (!(r->flags & RS_RING_CLOSING))
+		return RING_OPEN;
+	return ring_stats__totals(s).in_flight ? RING_CLOSING : RING_CLOSED;
+}
+
+/* Everything about the ring at idx, but its errnos. */
+static int read_ring(const struct live *l, uint32_t idx, const struct slot_counts *c, struct ring_stats *ret)
+{
+	const struct session_tables *t = session__tables(l->s);
+	const struct rs_ring *r = &t->rings[idx];
+	const struct track *k = &l->tracks[idx];
+	uint64_t gone = c->rejected_overflowed[idx];
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->id = k->id;
+	ret->uid = r->uid;
+	ret->pid = r->pid;
+	ret->user = r->user;
+	memcpy(ret->comm, r->comm, sizeof(ret->comm));
+	ret->comm[sizeof(ret->comm) - 1] = '\0';
+	ret->fd = r->fd;
+	ret->sq_entries = r->sq_entries;
+	ret->cq_entries = r->cq_entries;
+	ret->setup_flags = r->setup_flags;
+	ret->cq_depth_max = r->cq_depth_max;
+	ret->sq_dropped = r->sq_dropped - r->sq_dropped_base;
+	ret->created_in_window = r->flags & RS_RING_CREATED_IN_WINDOW;
+	memcpy(ret->c, r->c, sizeof(ret->c));
+	ret->c[RS_RC_OVERFLOW_ENDS] -= gone;
+	ret->c[RS_RC_CQES_REJECTED] += gone;
+	ret->in_flight_no_slot = (int64_t)r->no_slot > 0 ? r->no_slot : 0;
+	read_sq_thread(l, r, k, ret);
+	err = read_ops(t, r, c, ret);
+	if (!err && k->cgroup && !(ret->cgroup = strdup(k->cgroup)))
+		err = -ENOMEM;
+	if (err)
+		ring_stats__free(ret);
+	else
+		ret->state = state_of(r, ret);
+	return err;
+}
+
+/* A copy that owns its own memory. */
+static int copy_ring(const struct ring_stats *r, struct ring_stats *ret)
+{
+	struct ring_stats copy = *r;
+	int err = 0;
+
+	copy.ops = NULL;
+	copy.n_ops = 0;
+	copy.cgroup = r->cgroup ? strdup(r->cgroup) : NULL;
+	if (r->cgroup && !copy.cgroup)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < r->n_ops; i++) {
+		struct op_stats *o = ring_stats__op(&copy, r->ops[i].op);
+
+		err = o ? op_stats__add(o, &r->ops[i]) : -ENOMEM;
+	}
+	if (err)
+		ring_stats__free(&copy);
+	else
+		*ret = copy;
+	return err;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct ring_stats *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The rings of the table, then those that are gone. */
+static int read_each(const struct live *l, const struct slot_counts *c, struct snapshot *s)
+{
+	const struct session_tables *t = session__tables(l->s);
+	uint32_t i;
+	size_t k;
+	int err;
+
+	s->rings = calloc(t->n_rings + l->n_retired, sizeof(*s->rings));
+	if (!s->rings)
+		return -ENOMEM;
+	for (i = 1; i < t->n_rings; i++) {
+		/* one that came since it was last looked at waits for the next snapshot */
+		if (!l->tracks[i].uid || l->tracks[i].uid != t->rings[i].uid)
+			continue;
+		err = read_ring(l, i, c, &s->rings[s->n_rings]);
+		if (err)
+			return err;
+		s->n_rings++;
+	}
+	for (k = 0; k < l->n_retired; k++) {
+		err = copy_ring(&l->retired[k], &s->rings[s->n_rings]);
+		if (err)
+			return err;
+		s->n_rings++;
+	}
+	qsort(s->rings, s->n_rings, sizeof(*s->rings), compare_ids);
+	return 0;
+}
+
+/* Requests without a ring of their own, and the rings gone beyond LIVE_RETIRED_MAX. */
+static int read_others(const struct live *l, const struct slot_counts *c, struct snapshot *s)
+{
+	struct ring_stats zero;
+	struct totals t;
+	int err;
+
+	err = read_ring(l, 0, c, &zero);
+	if (err)
+		return err;
+	t = ring_stats__totals(&zero);
+	s->fidelity.rings_full = t.submitted;
+	if (zero.n_ops || l->n_retired_sum) {
+		s->others = calloc(1, sizeof(*s->others));
+		err = s->others ? copy_ring(&zero, s->others) : -ENOMEM;
+		if (!err && l->n_retired_sum)
+			err = ring_stats__add(s->others, &l->retired_sum);
+		s->n_others = l->n_retired_sum;
+	}
+	ring_stats__free(&zero);
+	return err;
+}
+
+int live_rings__read(struct live *l, struct snapshot *s)
+{
+	struct slot_counts c;
+	int err;
+
+	err = slot_counts__take(l->s, &c);
+	if (err)
+		return err;
+	err = read_each(l, &c, s);
+	err = err ? err : read_others(l, &c, s);
+	err = err ? err : live_maps__errnos(l->s, s);
+	slot_counts__free(&c);
+	return err;
+}
+
+static int keep_retired(struct live *l, struct ring_stats *r)
+{
+	struct ring_stats *more;
+	int err;
+
+	if (l->n_retired >= LIVE_RETIRED_MAX) {
+		err = ring_stats__add(&l->retired_sum, r);
+		l->n_retired_sum++;
+		ring_stats__free(r);
+		return err;
+	}
+	more = realloc(l->retired, (l->n_retired + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	l->retired = more;
+	l->retired[l->n_retired++] = *r;
+	return 0;
+}
+
+/* Forgets the address of a ring that is gone, unless a new ring has it by now. */
+static void unindex(const struct live *l, const struct rs_ring *r)
+{
+	int fd = session__maps(l->s)->ring_index;
+	uint64_t ctx = r->ctx;
+	uint32_t uid;
+
+	if (!ctx || bpf_map_lookup_and_delete_elem(fd, &ctx, &uid) || uid == r->uid)
+		return;
+	bpf_map_update_elem(fd, &ctx, &uid, BPF_NOEXIST);
+}
+
+static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c)
+{
+	const struct rs_ring *r = &session__tables(l->s)->rings[idx];
+	struct ring_stats stats;
+	int err;
+
+	if (r->flags & RS_RING_WATCHED) {
+		if (l->tracks[idx].uid != r->uid)
+			return 0;
+		err = read_ring(l, idx, c, &stats);
+		if (err)
+			return err;
+		if (stats.state != RING_CLOSED) {
+			ring_stats__free(&stats);
+			return 0;
+		}
+		err = live_maps__take_errnos(l->s, &stats);
+		err = err ? err : keep_retired(l, &stats);
+		if (err) {
+			ring_stats__free(&stats);
+			return err;
+		}
+		track__free(&l->tracks[idx]);
+	}
+	unindex(l, r);
+	return session__recycle_ring(l->s, idx);
+}
+
+int live_rings__retire(struct live *l)
+{
+	const struct session_tables *t = session__tables(l->s);
+	struct slot_counts c;
+	uint32_t i;
+	int err;
+
+	err = slot_counts__take(l->s, &c);
+	if (err)
+		return err;
+	for (i = 1; !err && i < t->n_rings; i++)
+		if (t->rings[i].flags & (RS_RING_CLOSING | RS_RING_CLOSED))
+			err = retire_one(l, i, &c);
+	slot_counts__free(&c);
+	return err;
+}

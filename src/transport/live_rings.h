@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The ring table read out; private to live.c. */
+#ifndef RINGSIDE_LIVE_RINGS_H
+#define RINGSIDE_LIVE_RINGS_H
+
+#include "live.h"
+#include "track.h"
+
+/* Rings read out and gone keep a row of their own up to this many; further ones are summed. */
+#define LIVE_RETIRED_MAX 1024
+
+struct live {
+	struct session *s;
+	struct track *tracks; /* by index of the ring table */
+	uint32_t next_id;
+	size_t n_seen;
+	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
+	struct ring_stats *retired;
+	size_t n_retired;
+	struct ring_stats retired_sum;
+	size_t n_retired_sum;
+};
+
+uint64_t live__now_ns(const struct live *l);
+
+/* Meets new rings, samples all. Returns the number of table entries in use. */
+size_t live_rings__track(struct live *l);
+
+/* Fills rings and others of s. 0 or -ENOMEM. */
+int live_rings__read(struct live *l, struct snapshot *s);
+
+/* Reads out the rings that are gone and gives their entries back. 0 or negative errno. */
+int live_rings__retire(struct live *l);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "slots.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CQEs that overflowed and whose request is not known yet. */
+struct overflow {
+	struct rs_overflow_key key;
+	uint64_t n;
+};
+
+struct overflow_list {
+	struct overflow *o;
+	size_t n;
+};
+
+static int compare_overflows(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct rs_overflow_key));
+}
+
+static int read_overflows(const struct session *s, struct overflow_list *l)
+{
+	int fd = session__maps(s)->overflowed;
+	struct rs_overflow_key key, *prev = NULL;
+	struct overflow *more;
+	size_t cap = 0;
+	uint64_t n;
+
+	while (!bpf_map_get_next_key(fd, prev, &key)) {
+		prev = &key;
+		if (bpf_map_lookup_elem(fd, &key, &n))
+			continue;
+		if (l->n == cap) {
+			cap = cap ? cap * 2 : 64;
+			more = realloc(l->o, cap * sizeof(*more));
+			if (!more)
+				return -ENOMEM;
+			l->o = more;
+		}
+		l->o[l->n++] = (struct overflow){key, n};
+	}
+	if (l->n)
+		qsort(l->o, l->n, sizeof(*l->o), compare_overflows);
+	return 0;
+}
+
+/* Whether this slot's CQE is among the overflowed ones; takes it from the list. */
+static bool take_overflow(struct overflow_list *l, const struct rs_hot *slot)
+{
+	struct overflow want = {.key = {.ring_uid = slot->ring_uid, .user_data = slot->user_data}}, *o;
+
+	if (!l->n)
+		return false;
+	o = bsearch(&want, l->o, l->n, sizeof(*l->o), compare_overflows);
+	if (!o || !o->n)
+		return false;
+	o->n--;
+	return true;
+}
+
+/* A slot whose io_kiocb was submitted again and got another one in its group. */
+static bool outlived(const struct rs_hot *g, unsigned int i)
+{
+	unsigned int j;
+
+	for (j = 0; j < RS_GROUP; j++)
+		if (j != i && g[j].key == g[i].key && g[j].submit_ns > g[i].submit_ns)
+			return true;
+	return false;
+}
+
+static void count_group(const struct session_tables *t, const struct rs_hot *g, struct overflow_list *l,
+	struct slot_counts *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < RS_GROUP; i++) {
+		const struct rs_hot *slot = &g[i];
+		uint32_t idx = RS_RING_IDX(slot->ring_uid);
+
+		if (!slot->key || slot->series >= t->n_series || idx >= t->n_rings)
+			continue;
+		/* its ring has been read out and its entry given to another */
+		if (t->rings[idx].uid != slot->ring_uid)
+			continue;
+		if (slot->flags & RS_SLOT_REJECTED)
+			c->rejected_overflowed[idx] += take_overflow(l, slot);
+		else if (take_overflow(l, slot))
+			c->overflowed[slot->series]++;
+		else if (outlived(g, i))
+			c->silent[slot->series]++;
+		else
+			c->in_flight[slot->series]++;
+	}
+}
+
+int slot_counts__take(const struct session *s, struct slot_counts *ret)
+{
+	const struct session_tables *t = session__tables(s);
+	struct slot_counts c = {
+		.in_flight = calloc(t->n_series, sizeof(uint64_t)),
+		.silent = calloc(t->n_series, sizeof(uint64_t)),
+		.overflowed = calloc(t->n_series, sizeof(uint64_t)),
+		.rejected_overflowed = calloc(t->n_rings, sizeof(uint64_t)),
+	};
+	struct overflow_list l = {0};
+	struct rs_hot copy[RS_GROUP];
+	uint32_t g;
+	int err = -ENOMEM;
+
+	if (c.in_flight && c.silent && c.overflowed && c.rejected_overflowed)
+		err = read_overflows(s, &l);
+	for (g = 0; !err && g < t->n_groups; g++) {
+		memcpy(copy, t->hot[g].s, sizeof(copy));
+		count_group(t, copy, &l, &c);
+	}
+	free(l.o);
+	if (err)
+		slot_counts__free(&c);
+	else
+		*ret = c;
+	return err;
+}
+
+void slot_counts__free(struct slot_counts *c)
+{
+	free(c->in_flight);
+	free(c->silent);
+	free(c->overflowed);
+	free(c->rejected_overflowed);
+	memset(c, 0, sizeof(*c));
+}

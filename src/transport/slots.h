@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The requests that are in the in-flight table right now, counted. */
+#ifndef RINGSIDE_SLOTS_H
+#define RINGSIDE_SLOTS_H
+
+#include <stdint.h>
+
+#include "session.h"
+
+/* By index into the series table; rejected by index into the ring table. */
+struct slot_counts {
+	uint64_t *in_flight;
+	uint64_t *silent;     /* ended without a CQE: the io_kiocb has another slot by now */
+	uint64_t *overflowed; /* ended, and their CQE overflowed */
+	uint64_t *rejected_overflowed; /* refused SQEs whose CQE overflowed */
+};
+
+/* 0 or -ENOMEM. Free with slot_counts__free(). */
+int slot_counts__take(const struct session *s, struct slot_counts *ret);
+void slot_counts__free(struct slot_counts *c);
+
+#endif
