@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+# ringside: `make help` lists the targets. V=1 shows the commands.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+B := build
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang
+BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
+WARN := -Wall -Wextra -Werror
+LAYERS := base model probe target transport doctor out cmd
+INCLUDES := -Icontract -I$(B)/gen $(LAYERS:%=-Isrc/%)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(CPPFLAGS) $(INCLUDES) -D_GNU_SOURCE -DRINGSIDE_VERSION='"$(VERSION)"'
+SAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# What the sanitizers insert keeps gcc from seeing how long a string can be.
+SAN += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
+LDLIBS := -lbpf -ljansson
+STATIC_LDLIBS := -lbpf -lelf -lz -ljansson
+# Header dependencies go beside each target, also for programs made in one step.
+DEPFLAGS = -MMD -MP -MF $@.d -MT $@
+
+BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/;s/riscv64/riscv/')
+# BPF_PROG() gives every program a ctx parameter, used or not.
+BPF_CFLAGS := -target bpf -mcpu=v3 -g -O2 $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(BPF_ARCH) -Icontract
+# The BPF target does not know where this machine keeps its <asm/...>; the host's clang does.
+BPF_SYS_INCLUDES = $(shell $(CLANG) -v -E - </dev/null 2>&1 | \
+	sed -n '/search starts here:/,/^End/s|^ \(/.*\)|-idirafter \1|p')
+
+# maps.bpf.c first: bpftool resolves the extern maps of the others against what it has linked already.
+BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
+BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+SKEL := $(B)/gen/ringside.skel.h
+LIB_SRC := $(wildcard $(LAYERS:%=src/%/*.c))
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+WORKLOAD_SRC := $(wildcard tests/workloads/*.c)
+MAN_SRC := $(wildcard docs/man/*.1)
+SCRIPTS = $(shell grep -rlIE '^\#!/(usr/)?bin/(env +)?(ba|da)?sh' --exclude-dir=$(B) --exclude-dir=.git .)
+C_FILES = $(shell find contract bpf src tests \( -name '*.c' -o -name '*.h' \))
+
+UNIT := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
+WORKLOADS := $(WORKLOAD_SRC:tests/workloads/%.c=$(B)/workloads/%)
+WORKLOADS_STATIC := $(WORKLOAD_SRC:tests/workloads/%.c=$(B)/workloads-static/%)
+# One set of objects per flavour: $(call objects,flavour)
+objects = $(LIB_SRC:src/%.c=$(B)/$(1)/%.o)
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
+
+MAKEFLAGS += --no-print-directory
+.PHONY: all static asan check demo bench unit live vm lint format install uninstall clean help FORCE
+.PHONY: unit-programs workloads workloads-static everything check-sources clang-warnings
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/ringside ## build build/ringside (no root needed)
+
+static: $(B)/ringside-static ## build build/ringside-static, which needs no shared library
+
+asan: $(B)/ringside-asan ## build build/ringside-asan with AddressSanitizer and UBSan
+
+# --- what the build depends on besides files ----------------------------
+$(B)/deps: tools/deps
+	$(eval MISSING := $(shell CC='$(CC)' tools/deps missing build))
+	$(if $(MISSING),$(error missing packages; as root: apt-get install $(MISSING)))
+	$(Q)mkdir -p $(@D) && touch $@
+
+# Rewritten only when its contents change: compilers, flags, lists of sources.
+write-if-changed = mkdir -p $(@D); new=$@.$$$$; printf '%s\n' $(1) >$$new; \
+	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+
+$(B)/flags: FORCE
+	$(Q)$(call write-if-changed,'$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(CLANG) $(BPF_CFLAGS))')
+
+$(B)/sources: FORCE
+	$(Q)$(call write-if-changed,$(BPF_SRC) $(LIB_SRC))
+
+# --- BPF ------------------------------------------------------------------
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/flags | $(B)/deps
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_SYS_INCLUDES) $(DEPFLAGS) -c $< -o $@
+
+$(B)/bpf/ringside.linked.o: $(BPF_OBJ) $(B)/sources | $(B)/deps
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $(BPF_OBJ)
+
+$(SKEL): $(B)/bpf/ringside.linked.o
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name ringside_bpf >$@
+
+# --- the program ----------------------------------------------------------
+$(B)/plain/%.o: src/%.c $(B)/flags | $(SKEL)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
+
+$(B)/asan/%.o: src/%.c $(B)/flags | $(SKEL)
+	@mkdir -p $(@D)
+	$(call say,CC-SAN,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(DEPFLAGS) -c $< -o $@
+
+# Only for its warnings.
+$(B)/clang/%.o: %.c $(B)/flags | $(SKEL)
+	@mkdir -p $(@D)
+	$(call say,CLANG,$<)
+	$(Q)$(CLANG) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
+
+$(B)/ringside: $(call objects,plain) $(B)/plain/main.o $(B)/sources
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) -o $@ $(LDLIBS)
+
+$(B)/ringside-static: $(call objects,plain) $(B)/plain/main.o $(B)/sources
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static $(filter %.o,$^) -o $@ $(STATIC_LDLIBS)
+
+$(B)/ringside-asan: $(call objects,asan) $(B)/asan/main.o $(B)/sources
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) $(filter %.o,$^) -o $@ $(LDLIBS)
+
+# --- test programs ----------------------------------------------------------
+$(B)/unit/%: tests/unit/%.c $(call objects,asan) $(B)/sources
+	@mkdir -p $(@D)
+	$(call say,UNIT,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(SAN) $(DEPFLAGS) $< $(filter %.o,$^) -o $@ $(LDFLAGS) $(LDLIBS) \
+		-lcmocka -lelf -lz
+
+$(B)/workloads/%: tests/workloads/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring -lpthread
+
+# The virtual machines have no shared libraries.
+$(B)/workloads-static/%: tests/workloads/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -static $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring -lpthread
+
+unit-programs: $(UNIT)
+workloads: $(WORKLOADS)
+workloads-static: $(WORKLOADS_STATIC)
+
+# --- checks -----------------------------------------------------------------
+# What root made under sudo belongs to the user who called it.
+GIVE_BACK := [ -z "$$SUDO_UID" ] || [ "$$(id -u)" != 0 ] || chown -Rh "$$SUDO_UID:$$SUDO_GID" $(B)
+
+check: ## install what is missing (as root), build everything, run all tests
+	@CC='$(CC)' tools/deps install build check
+	@$(MAKE) everything; rc=$$?; $(GIVE_BACK); exit $$rc
+	@tests/run unit live vm; rc=$$?; $(GIVE_BACK); exit $$rc
+
+everything: all static asan unit-programs workloads workloads-static clang-warnings check-sources
+
+unit: unit-programs ## unit tests, without root
+	@tests/run unit
+
+live: all static asan workloads ## tests on this kernel (root)
+	@tests/run live
+
+vm: static workloads-static ## boot Debian's 6.1 kernel and observe there
+	@tests/run vm
+
+clang-warnings: $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) src/main.c $(WORKLOAD_SRC))
+
+check-sources:
+	$(call say,CHECK,'layers and sizes and scripts and man pages')
+	$(Q)tools/check_layers
+	$(Q)tools/check_sizes
+	$(Q)shellcheck $(SCRIPTS)
+	$(Q)mandoc -Tlint -W warning $(MAN_SRC)
+
+format: ## clang-format everything
+	clang-format -i $(C_FILES)
+
+lint: check-sources ## layers, sizes, shellcheck, man pages, clang-format
+	$(call say,CHECK,'clang-format')
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+
+demo: ## install what is missing (as root), observe a small program with ringside
+	@CC='$(CC)' tools/deps install build demo
+	@$(MAKE) all $(B)/workloads/demo; rc=$$?; $(GIVE_BACK); exit $$rc
+	@echo '$$ $(B)/ringside stat -- $(B)/workloads/demo'
+	@$(B)/ringside stat -- $(B)/workloads/demo
+
+# --- overhead ---------------------------------------------------------------
+$(B)/bench/floor.bpf.o: tests/bench/floor.bpf.c $(B)/flags | $(B)/deps
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_SYS_INCLUDES) $(DEPFLAGS) -c $< -o $@
+
+$(B)/bench/floor.skel.h: $(B)/bench/floor.bpf.o
+	$(call say,GEN,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name floor_bpf >$@
+
+$(B)/bench/floor: tests/bench/floor.c $(B)/bench/floor.skel.h $(B)/flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -I$(B)/bench $(DEPFLAGS) $< -o $@ $(LDFLAGS) -lbpf
+
+$(B)/bench/storm: tests/bench/storm.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring
+
+bench: ## what `ringside stat` costs a request, compared with empty programs (root)
+	@CC='$(CC)' tools/deps install build bench
+	@$(MAKE) all $(B)/bench/floor $(B)/bench/storm; rc=$$?; $(GIVE_BACK); exit $$rc
+	@tests/bench/run
+
+# --- the rest ---------------------------------------------------------------
+install: all ## install the program and its man pages (PREFIX, DESTDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	install -m 755 $(B)/ringside $(DESTDIR)$(BINDIR)/ringside
+	install -m 644 $(MAN_SRC) $(DESTDIR)$(MANDIR)/man1
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(BINDIR)/ringside $(MAN_SRC:docs/man/%=$(DESTDIR)$(MANDIR)/man1/%)
+
+clean: ## remove build/
+	rm -rf $(B)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* `ringside stat`: what its parts share. */
+#ifndef RINGSIDE_STAT_H
+#define RINGSIDE_STAT_H
+
+#include <signal.h>
+
+#include "child.h"
+#include "live.h"
+#include "options.h"
+#include "out.h"
+#include "outfile.h"
+#include "pids.h"
+
+struct stat_options {
+	struct pid_list pids;
+	bool all;
+	uint64_t duration_ns; /* 0: no limit */
+	uint64_t interval_ns; /* 0: none */
+	const char *out;
+	struct optional_string json;
+	bool rings, no_doctor, quiet, verbose, as_root;
+	int fail_on; /* -1: never */
+	const char *ready_file;
+	char **program; /* NULL: none */
+};
+
+/* Where the report goes. */
+struct sinks {
+	FILE *text; /* NULL: no text */
+	FILE *json; /* NULL: no JSON */
+	struct outfile text_file, json_file;
+	struct text_options style;
+};
+
+/* What runs. */
+struct stat_run {
+	const struct stat_options *o;
+	struct sinks sinks;
+	struct session *session;
+	struct live *live;
+	struct child *child; /* NULL: none */
+	struct pid_set pids;
+	int signal_fd;
+	char *target; /* for the first line of the report */
+	char ended[64];
+	bool child_ended;
+	int child_status; /* wait status */
+	struct snapshot last; /* for intervals */
+	unsigned int n_intervals;
+};
+
+/* All return 0 or negative errno; those that talk say what went wrong themselves. */
+int sinks__open(struct sinks *s, const struct stat_options *o);
+int sinks__commit(struct sinks *s);
+void sinks__abort(struct sinks *s);
+
+/* Observes until the target ends, the time is up or the user has had enough. */
+int stat_run__loop(struct stat_run *r);
+/* After an observation that ended before its program: until the program ends. */
+int stat_run__wait_child(struct stat_run *r);
+
+/* Prints what happened since the last interval. */
+int stat_run__interval(struct stat_run *r);
+/* Prints the report; *ret_findings becomes whether one reaches --fail-on. */
+int stat_run__report(struct stat_run *r, bool *ret_findings);
+
+#endif

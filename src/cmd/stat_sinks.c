@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/* Where the report of `stat` goes, and what may be drawn there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "parse.h"
+#include "stat.h"
+
+#define WIDTH_DEFAULT 100
+#define WIDTH_MIN 40
+#define WIDTH_MAX 400
+
+static int terminal_width(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize w;
+	uint64_t n;
+
+	if (isatty(fd) && !ioctl(fd, TIOCGWINSZ, &w) && w.ws_col)
+		return w.ws_col < WIDTH_MIN ? WIDTH_MIN : w.ws_col;
+	if (columns && !parse_u64(columns, WIDTH_MIN, WIDTH_MAX, &n))
+		return (int)n;
+	return WIDTH_DEFAULT;
+}
+
+static bool is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *v;
+	size_t i;
+
+	/* the first that is set decides, as in setlocale() */
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		v = getenv(names[i]);
+		if (v && *v)
+			return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+	}
+	return false;
+}
+
+static struct text_options style_for(FILE *f, const struct stat_options *o)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool tty = isatty(fileno(f));
+
+	return (struct text_options){
+		.width = terminal_width(fileno(f)),
+		.color = tty && !(no_color && *no_color) && term && strcmp(term, "dumb"),
+		.unicode = tty && is_utf8(),
+		.rings = o->rings,
+	};
+}
+
+static int open_file(const char *path, bool stream, struct outfile *ret)
+{
+	int err = outfile__open(path, stream, ret);
+
+	if (err)
+		log_error("can't write '%s': %s", path, strerror(-err));
+	return err;
+}
+
+int sinks__open(struct sinks *s, const struct stat_options *o)
+{
+	FILE *main_out = stdout;
+	bool stream = o->interval_ns;
+	int err;
+
+	if (o->out) {
+		err = open_file(o->out, stream, &s->text_file);
+		if (err)
+			return err;
+		main_out = s->text_file.f;
+	}
+	if (!o->json.given) {
+		s->text = main_out;
+	} else if (!o->json.value || !strcmp(o->json.value, "-")) {
+		s->json = main_out;
+	} else {
+		err = open_file(o->json.value, stream, &s->json_file);
+		if (err)
+			return err;
+		s->json = s->json_file.f;
+		s->text = main_out;
+	}
+	s->style = style_for(main_out, o);
+	return 0;
+}
+
+static int commit(struct outfile *f)
+{
+	char *path;
+	int err;
+
+	if (!f->f)
+		return 0;
+	path = strdup(f->path);
+	err = outfile__commit(f);
+	if (err)
+		log_error("can't write '%s': %s", path ? path : "report", strerror(-err));
+	free(path);
+	return err;
+}
+
+int sinks__commit(struct sinks *s)
+{
+	int err = commit(&s->text_file), err2 = commit(&s->json_file);
+
+	if (fflush(stdout)) {
+		err = -errno;
+		log_error("can't write the report: %s", strerror(errno));
+	}
+	return err ? err : err2;
+}
+
+void sinks__abort(struct sinks *s)
+{
+	outfile__abort(&s->text_file);
+	outfile__abort(&s->json_file);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/* The engine: runs the table over a snapshot and puts the findings in order. Knows no rule by name. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "rules.h"
+
+_Static_assert(RS_F_COUNT <= 32, "rule.needs has a bit for each feature");
+
+static const char *const severities[] = {
+	[SEVERITY_INFO] = "info",
+	[SEVERITY_WARN] = "warn",
+	[SEVERITY_CRIT] = "crit",
+};
+
+const char *severity_name(enum severity s)
+{
+	return severities[s];
+}
+
+int severity__parse(const char *name, enum severity *ret)
+{
+	for (size_t i = 0; name && i < sizeof(severities) / sizeof(severities[0]); i++) {
+		if (strcmp(name, severities[i]) == 0) {
+			*ret = (enum severity)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static void finding__free(struct finding *f)
+{
+	free(f->title);
+	json_decref(f->evidence);
+}
+
+void diagnosis__free(struct diagnosis *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_findings; i++)
+		finding__free(&d->findings[i]);
+	for (size_t i = 0; i < d->n_not_checked; i++)
+		free(d->not_checked[i].why);
+	free(d->findings);
+	free(d->not_checked);
+	memset(d, 0, sizeof(*d));
+}
+
+int diagnosis__add(struct diagnosis *d, const struct finding *proto, json_t *evidence, const char *title_fmt,
+	...)
+{
+	struct finding f = *proto, *list;
+	va_list ap;
+	int len;
+
+	f.evidence = evidence;
+	va_start(ap, title_fmt);
+	len = vasprintf(&f.title, title_fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		f.title = NULL;
+	if (!f.evidence || !f.title)
+		goto no_memory;
+	list = reallocarray(d->findings, d->n_findings + 1, sizeof(*list));
+	if (!list)
+		goto no_memory;
+	d->findings = list;
+	d->findings[d->n_findings++] = f;
+	return 0;
+no_memory:
+	finding__free(&f);
+	return -ENOMEM;
+}
+
+static const char *feature_name(unsigned int f)
+{
+	static const char *const names[] = {
+#define FEATURE(id, name, essential, what) [RS_F_##id] = name,
+#include "features.def"
+#undef FEATURE
+	};
+
+	return names[f];
+}
+
+static int add_not_checked(struct diagnosis *d, const struct rule *r, const struct snapshot *s,
+	unsigned int f)
+{
+	const char *why = s->features[f].why;
+	struct not_checked *list, n = { .rule = r->id };
+
+	if (asprintf(&n.why, "cannot observe %s: %s", feature_name(f), why[0] ? why : "off") < 0)
+		return -ENOMEM;
+	list = reallocarray(d->not_checked, d->n_not_checked + 1, sizeof(*list));
+	if (!list) {
+		free(n.why);
+		return -ENOMEM;
+	}
+	d->not_checked = list;
+	d->not_checked[d->n_not_checked++] = n;
+	return 0;
+}
+
+static int check(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+{
+	for (unsigned int f = 0; f < RS_F_COUNT; f++)
+		if ((r->needs & (1u << f)) && !snapshot__knows(s, (enum rs_feature)f))
+			return add_not_checked(d, r, s, f);
+	return r->eval(r, s, d);
+}
+
+/* Worst first; the tail of the comparison makes the order the same each time. */
+static int worst_first(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+	int cmp;
+
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	cmp = strcmp(x->rule, y->rule);
+	if (cmp)
+		return cmp;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return x->ring < y->ring ? -1 : x->ring > y->ring;
+}
+
+int doctor__run(const struct snapshot *s, struct diagnosis *ret)
+{
+	struct diagnosis d = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < doctor_n_rules && !err; i++)
+		err = check(&doctor_rules[i], s, &d);
+	if (err)
+		diagnosis__free(&d);
+	if (d.n_findings)
+		qsort(d.findings, d.n_findings, sizeof(*d.findings), worst_first);
+	*ret = d;
+	return err;
+}

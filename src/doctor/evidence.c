@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/* What the rules share: arithmetic that cannot divide by 0, and evidence. */
+#include <math.h>
+
+#include "rules.h"
+
+double rule__pct(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+double rule__per_s(const struct snapshot *s, uint64_t n)
+{
+	return s->duration_ns ? (double)n * 1e9 / (double)s->duration_ns : 0;
+}
+
+/* Takes v. */
+static void evidence__set(json_t **e, const char *name, json_t *v)
+{
+	if (!*e) {
+		json_decref(v);
+		return;
+	}
+	if (json_object_set_new(*e, name, v) < 0) {
+		json_decref(*e);
+		*e = NULL;
+	}
+}
+
+void evidence__u64(json_t **e, const char *name, uint64_t v)
+{
+	evidence__set(e, name, json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v));
+}
+
+void evidence__real(json_t **e, const char *name, double v)
+{
+	if (isfinite(v))
+		evidence__set(e, name, json_real(v));
+}
+
+void evidence__string(json_t **e, const char *name, const char *v)
+{
+	evidence__set(e, name, json_string(v));
+}

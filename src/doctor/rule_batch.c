@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/* BATCH: near one SQE a submission, at a rate where the system calls cost something. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fmt.h"
+#include "rules.h"
+
+/* Bit 1 of io_uring_params.flags, IORING_SETUP_SQPOLL: there a batch is a pass of the kernel's thread. */
+#define SETUP_SQPOLL (1u << 1)
+
+static const char lone_advice[] =
+	"This looks like one request at a time: each I/O pays a system call, and io_uring wins nothing "
+	"over plain read() and write(). If the requests do not depend on each other, keep several in "
+	"flight and submit them together. If they do, nothing is wrong; io_uring_submit_and_wait() at "
+	"least waits in the same system call.";
+
+static double batch_mean(const struct totals *t)
+{
+	return t->batches ? (double)(t->submitted + t->rejected) / (double)t->batches : 0;
+}
+
+static bool fires(const struct rule *r, const struct snapshot *s, const struct ring_stats *ring,
+	const struct totals *t)
+{
+	if (!t->batches_known || (ring->setup_flags & SETUP_SQPOLL) || ring->sq_tid)
+		return false;
+	return (double)t->batches >= r->thresholds[BATCH_MIN_BATCHES].value &&
+	       batch_mean(t) < r->thresholds[BATCH_MAX_MEAN].value &&
+	       rule__per_s(s, t->batches) >= r->thresholds[BATCH_MIN_PER_S].value;
+}
+
+static int report(const struct hit_group *g, struct diagnosis *d)
+{
+	struct totals sum = { .batches_known = true }, t;
+	struct finding f = hit_group__finding(g);
+	char whose[WHOSE_LEN], rate[FMT_LEN];
+	json_t *e = json_object();
+	uint32_t depth_max = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		t = ring_stats__totals(g->hits[i].ring);
+		totals__add(&sum, &t);
+		if (g->hits[i].ring->cq_depth_max > depth_max)
+			depth_max = g->hits[i].ring->cq_depth_max;
+	}
+	hit_group__evidence(g, &e);
+	evidence__u64(&e, "submitted", sum.submitted);
+	evidence__u64(&e, "rejected", sum.rejected);
+	evidence__u64(&e, "batches", sum.batches);
+	evidence__real(&e, "batch_mean", batch_mean(&sum));
+	evidence__real(&e, "batches_per_s", rule__per_s(g->snap, sum.batches));
+	evidence__u64(&e, "cq_depth_max", depth_max);
+	if (f.severity == SEVERITY_INFO)
+		f.advice = lone_advice;
+	return diagnosis__add(d, &f, e, "%s: %s submissions/s of %.2f SQEs each on average",
+		hit_group__whose(g, whose), fmt_count(rate, rule__per_s(g->snap, sum.batches)),
+		batch_mean(&sum));
+}
+
+int rule_batch__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+{
+	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
+	size_t n = 0;
+	int err;
+
+	if (!hits)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_rings; i++) {
+		const struct ring_stats *ring = &s->rings[i];
+		struct totals t = ring_stats__totals(ring);
+		bool lone = ring->cq_depth_max <= r->thresholds[BATCH_LONE_DEPTH].value;
+
+		if (fires(r, s, ring, &t))
+			hits[n++] =
+				(struct ring_hit){ ring, lone ? SEVERITY_INFO : SEVERITY_WARN, t.submitted };
+	}
+	err = ring_hits__report(r, s, hits, n, report, d);
+	free(hits);
+	return err;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/* OVERFLOW: CQEs that found the CQ ring full, and CQEs that were lost. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fmt.h"
+#include "rules.h"
+
+/* A dropped CQE overflowed first. */
+static uint64_t overflows(const struct totals *t)
+{
+	return t->cq_overflows > t->cq_dropped ? t->cq_overflows : t->cq_dropped;
+}
+
+/*
+ * Everything that became a CQE. Overflowed CQEs of multishot requests can be missing: since 6.3
+ * they are in cq_overflows alone, before in both, and nothing here tells which.
+ */
+static uint64_t cqes(const struct ring_stats *r, const struct totals *t)
+{
+	uint64_t n = t->completed + t->cqes_multishot + t->cqes_aux + t->notifs + r->c[RS_RC_CQES_REJECTED];
+
+	return n > overflows(t) ? n : overflows(t);
+}
+
+static int report(const struct hit_group *g, struct diagnosis *d)
+{
+	const struct ring_stats *worst = g->hits[0].ring;
+	char whose[WHOSE_LEN], n[FMT_LEN], all[FMT_LEN], pct[FMT_LEN], lost[FMT_LEN];
+	struct finding f = hit_group__finding(g);
+	struct totals sum = { 0 }, t;
+	json_t *e = json_object();
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		t = ring_stats__totals(g->hits[i].ring);
+		totals__add(&sum, &t);
+		total += cqes(g->hits[i].ring, &t);
+	}
+	hit_group__evidence(g, &e);
+	evidence__u64(&e, "cq_overflows", sum.cq_overflows);
+	evidence__u64(&e, "cq_dropped", sum.cq_dropped);
+	evidence__u64(&e, "cqes", total);
+	evidence__real(&e, "overflow_pct", rule__pct(overflows(&sum), total));
+	evidence__u64(&e, "completed", sum.completed);
+	if (worst->cq_entries)
+		evidence__u64(&e, "cq_entries", worst->cq_entries);
+	if (worst->cq_depth_max)
+		evidence__u64(&e, "cq_depth_max", worst->cq_depth_max);
+	fmt_count(n, (double)overflows(&sum));
+	fmt_count(all, (double)total);
+	fmt_pct(pct, (double)overflows(&sum), (double)total);
+	if (sum.cq_dropped)
+		return diagnosis__add(d, &f, e, "%s: %s of %s CQEs (%s) found the CQ full, and %s are lost",
+			hit_group__whose(g, whose), n, all, pct, fmt_count(lost, (double)sum.cq_dropped));
+	return diagnosis__add(d, &f, e, "%s: %s of %s CQEs (%s) found the CQ full",
+		hit_group__whose(g, whose), n, all, pct);
+}
+
+/* Appends ring to hits if it overflowed; returns the new number of hits. */
+static size_t look(const struct rule *r, const struct ring_stats *ring, struct ring_hit *hits, size_t n)
+{
+	struct totals t = ring_stats__totals(ring);
+	enum severity severity = SEVERITY_WARN;
+
+	if ((double)overflows(&t) < r->thresholds[OVERFLOW_MIN_OVERFLOWS].value)
+		return n;
+	if ((double)t.cq_dropped >= r->thresholds[OVERFLOW_CRIT_DROPPED].value)
+		severity = SEVERITY_CRIT;
+	hits[n] = (struct ring_hit){ ring, severity, overflows(&t) };
+	return n + 1;
+}
+
+int rule_overflow__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+{
+	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
+	size_t n = 0;
+	int err;
+
+	if (!hits)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_rings; i++)
+		n = look(r, &s->rings[i], hits, n);
+	if (s->others)
+		n = look(r, s->others, hits, n);
+	err = ring_hits__report(r, s, hits, n, report, d);
+	free(hits);
+	return err;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/*
+ * PUNT: requests handed to io-wq workers that neither the application (IOSQE_ASYNC,
+ * IOSQE_IO_DRAIN) nor the nature of the opcode sent there.
+ */
+#include <errno.h>
+
+#include "fmt.h"
+#include "lat.h"
+#include "names.h"
+#include "rules.h"
+
+enum opcode {
+#define OP(number, name, traits) OPCODE_##name = number,
+#include "opcodes.def"
+#undef OP
+};
+
+static const char read_advice[] =
+	"The inline attempt would have blocked. Buffered reads do so on filesystems without nowait "
+	"support (tmpfs, FUSE, network filesystems), and elsewhere when the data is not in the page "
+	"cache and cannot be awaited; use ext4, xfs or btrfs, read ahead, or use O_DIRECT. For O_DIRECT: "
+	"check alignment, and that the device queue is not full (nr_requests). If it must block, "
+	"IOSQE_ASYNC saves the useless attempt.";
+
+static const char write_advice[] =
+	"The inline attempt would have blocked. Buffered writes do so on filesystems without nowait "
+	"support (ext4), and workers then write to one file one at a time; use xfs or btrfs, or "
+	"O_DIRECT. For O_DIRECT: writes that allocate blocks or extend the file block, so preallocate "
+	"with fallocate() and write zeroes once, and check alignment. If it must block, IOSQE_ASYNC "
+	"saves the useless attempt.";
+
+static const char socket_advice[] =
+	"Sockets and pipes wait on a poll, not in a worker, so either the file cannot be polled, or its "
+	"poll fired again and again with nothing to do: many requests waiting on one socket, where one "
+	"multishot request would serve them all.";
+
+static const char path_advice[] =
+	"The path was not in the dentry cache, or the operation changes the filesystem (O_CREAT, "
+	"O_TRUNC); such requests block. Keep files open, open them ahead of need, and keep these "
+	"requests out of chains that are waited for.";
+
+static const char *advice_for(const struct rule *r, unsigned int op)
+{
+	switch (op) {
+	case OPCODE_READ:
+	case OPCODE_READV:
+	case OPCODE_READ_FIXED:
+	case OPCODE_READV_FIXED:
+	case OPCODE_READ_MULTISHOT:
+		return read_advice;
+	case OPCODE_WRITE:
+	case OPCODE_WRITEV:
+	case OPCODE_WRITE_FIXED:
+	case OPCODE_WRITEV_FIXED:
+		return write_advice;
+	case OPCODE_SEND:
+	case OPCODE_SENDMSG:
+	case OPCODE_SEND_ZC:
+	case OPCODE_SENDMSG_ZC:
+	case OPCODE_RECV:
+	case OPCODE_RECVMSG:
+	case OPCODE_RECV_ZC:
+	case OPCODE_ACCEPT:
+	case OPCODE_CONNECT:
+		return socket_advice;
+	case OPCODE_OPENAT:
+	case OPCODE_OPENAT2:
+		return path_advice;
+	default:
+		return r->advice;
+	}
+}
+
+/* What the percentage is of. Punts of requests submitted before the window could outnumber those inside. */
+static uint64_t base(const struct op_stats *o)
+{
+	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED];
+
+	return o->c[RS_SC_SUBMITTED] > unwanted ? o->c[RS_SC_SUBMITTED] : unwanted;
+}
+
+static bool fires(const struct rule *r, const struct op_stats *o)
+{
+	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED];
+
+	if (op_traits(o->op) & RS_OP_ASYNC)
+		return false;
+	return (double)unwanted >= r->thresholds[PUNT_MIN_REQUESTS].value &&
+	       rule__pct(unwanted, base(o)) >= r->thresholds[PUNT_MIN_PCT].value;
+}
+
+static enum severity judge(const struct rule *r, const struct snapshot *s, const struct op_stats *o)
+{
+	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED];
+	double per_s = rule__per_s(s, unwanted);
+
+	if (per_s < r->thresholds[PUNT_WARN_PER_S].value)
+		return SEVERITY_INFO;
+	if ((double)unwanted >= r->thresholds[PUNT_CRIT_REQUESTS].value &&
+		rule__pct(unwanted, base(o)) >= r->thresholds[PUNT_CRIT_PCT].value &&
+		per_s >= r->thresholds[PUNT_CRIT_PER_S].value)
+		return SEVERITY_CRIT;
+	return SEVERITY_WARN;
+}
+
+static uint64_t unwanted_on(const struct ring_stats *ring, unsigned int op)
+{
+	for (size_t i = 0; i < ring->n_ops; i++)
+		if (ring->ops[i].op == op)
+			return ring->ops[i].c[RS_SC_PUNT_UNWANTED];
+	return 0;
+}
+
+/* The ring that has nearly all of them, 0: none has. */
+static uint32_t one_ring(const struct rule *r, const struct snapshot *s, const struct op_stats *o)
+{
+	for (size_t i = 0; i < s->n_rings; i++) {
+		uint64_t n = unwanted_on(&s->rings[i], o->op);
+
+		if (n && rule__pct(n, o->c[RS_SC_PUNT_UNWANTED]) >= r->thresholds[PUNT_ONE_RING_PCT].value)
+			return s->rings[i].id;
+	}
+	return 0;
+}
+
+static void add_times(const struct op_stats *o, json_t **e)
+{
+	uint64_t timed = o->c[RS_SC_WQ_TIMED], wq_ns = o->c[RS_SC_WQ_NS], count = lat__count(&o->lat);
+
+	if (timed)
+		evidence__u64(e, "wq_mean_ns", wq_ns / timed);
+	/*
+	 * The latency sum holds, for a punted request, also the time before its punt. Spread over the
+	 * others that is small only while the others are the larger part.
+	 */
+	if (timed && count > timed && count - timed >= timed && o->lat.sum_ns >= wq_ns)
+		evidence__u64(e, "unpunted_mean_ns", (o->lat.sum_ns - wq_ns) / (count - timed));
+	if (count)
+		evidence__u64(e, "p99_ns", lat__quantile_ns(&o->lat, 0.99));
+}
+
+static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o)
+{
+	json_t *e = json_object();
+
+	evidence__u64(&e, "submitted", o->c[RS_SC_SUBMITTED]);
+	evidence__u64(&e, "punted_unwanted", o->c[RS_SC_PUNT_UNWANTED]);
+	evidence__u64(&e, "punted_asked", o->c[RS_SC_PUNT_ASKED]);
+	evidence__u64(&e, "punted_opcode", o->c[RS_SC_PUNT_OPCODE]);
+	evidence__u64(&e, "punted_drain", o->c[RS_SC_PUNT_DRAIN]);
+	evidence__real(&e, "unwanted_pct", rule__pct(o->c[RS_SC_PUNT_UNWANTED], base(o)));
+	if (s->duration_ns)
+		evidence__real(&e, "unwanted_per_s", rule__per_s(s, o->c[RS_SC_PUNT_UNWANTED]));
+	add_times(o, &e);
+	return e;
+}
+
+static int report(const struct rule *r, const struct snapshot *s, const struct op_stats *o,
+	struct diagnosis *d)
+{
+	char name[NAME_LEN], n[FMT_LEN], all[FMT_LEN], pct[FMT_LEN], mean[FMT_LEN];
+	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED], timed = o->c[RS_SC_WQ_TIMED];
+	struct finding f = {
+		.rule = r->id,
+		.severity = judge(r, s, o),
+		.advice = advice_for(r, o->op),
+		.ring = one_ring(r, s, o),
+		.op = (int)o->op,
+		.weight = unwanted,
+	};
+
+	return diagnosis__add(d, &f, evidence_of(s, o),
+		"%s: %s of %s requests (%s) went to io-wq workers unasked%s%s%s", op_name(o->op, name),
+		fmt_count(n, (double)unwanted), fmt_count(all, (double)base(o)),
+		fmt_pct(pct, (double)unwanted, (double)base(o)), timed ? ", " : "",
+		timed ? fmt_ns(mean, o->c[RS_SC_WQ_NS] / timed) : "", timed ? " there on average" : "");
+}
+
+int rule_punt__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+{
+	struct op_list l;
+	int err = snapshot__ops(s, &l);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < l.n && !err; i++)
+		if (fires(r, &l.ops[i]))
+			err = report(r, s, &l.ops[i], d);
+	op_list__free(&l);
+	return err;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters as JSON. The contract fixes keys and order; which feature makes a key
+ * null comes from counters.def, and so do keys that the contract does not list yet.
+ */
+#include "json_out.h"
+
+#include <string.h>
+
+struct counter {
+	const char *id;
+	const char *json; /* "" or NULL: only feeds others */
+	enum rs_feature feature;
+};
+
+static const struct counter ring_counters[RS_RC_COUNT] = {
+#define RING(id, json, feature, source) [RS_RC_##id] = { #id, json, RS_F_##feature },
+#include "counters.def"
+};
+
+static const struct counter op_counters[RS_SC_COUNT] = {
+#define OPC(id, json, feature, source) [RS_SC_##id] = { #id, json, RS_F_##feature },
+#include "counters.def"
+};
+
+/* A key of `totals` whose value struct totals holds. */
+struct total_key {
+	const char *key;
+	size_t offset;
+	enum rs_feature feature; /* of one that is no row of counters.def */
+};
+
+#define COUNTED(name) { #name, offsetof(struct totals, name), RS_F_COUNT }
+#define DERIVED(name, feature) { #name, offsetof(struct totals, name), RS_F_##feature }
+
+static const struct total_key total_keys[] = {
+	COUNTED(in_flight_at_attach),
+	COUNTED(submitted),
+	DERIVED(completed, COMPLETE),
+	COUNTED(silent),
+	DERIVED(in_flight, SUBMIT),
+	COUNTED(rejected),
+	DERIVED(sq_dropped, SUBMIT),
+	COUNTED(errors),
+	DERIVED(punted, PUNT),
+	COUNTED(poll_armed),
+	COUNTED(cqes_multishot),
+	COUNTED(cqes_aux),
+	COUNTED(notifs),
+	COUNTED(cq_overflows),
+	COUNTED(cq_dropped),
+	COUNTED(short_writes),
+	COUNTED(batches), /* batch_mean follows */
+	COUNTED(waits),
+	COUNTED(bytes),
+};
+
+static bool counter__shown(const struct counter *c)
+{
+	return c->json && *c->json;
+}
+
+/* Causes of a punt stand under `punted_by`. */
+static bool counter__is_punt_cause(const struct counter *c)
+{
+	return counter__shown(c) && !strncmp(c->id, "PUNT_", 5);
+}
+
+static const struct counter *counter__find(const struct counter *list, size_t n, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (counter__shown(&list[i]) && !strcmp(list[i].json, key))
+			return &list[i];
+	}
+	return NULL;
+}
+
+static bool total_key__known(const struct snapshot *s, const struct total_key *k)
+{
+	const struct counter *c;
+
+	if (k->feature != RS_F_COUNT)
+		return snapshot__knows(s, k->feature);
+	c = counter__find(ring_counters, RS_RC_COUNT, k->key);
+	if (!c)
+		c = counter__find(op_counters, RS_SC_COUNT, k->key);
+	return c && snapshot__knows(s, c->feature);
+}
+
+static uint64_t totals__at(const struct totals *t, size_t offset)
+{
+	uint64_t n;
+
+	memcpy(&n, (const char *)t + offset, sizeof(n));
+	return n;
+}
+
+/* Rows that the object does not have under their key. */
+static void put_missing(json_t **object, const struct snapshot *s, const struct counter *list, const uint64_t *values,
+	size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && *object; i++) {
+		if (!counter__shown(&list[i]) || counter__is_punt_cause(&list[i]))
+			continue;
+		if (json_object_get(*object, list[i].json))
+			continue;
+		jout__put(object, list[i].json, jout__u64_if(snapshot__knows(s, list[i].feature), values[i]));
+	}
+}
+
+json_t *totals__json(const struct snapshot *s, const struct totals *t, const struct tally *raw)
+{
+	json_t *o = json_object();
+	size_t i;
+
+	for (i = 0; i < sizeof(total_keys) / sizeof(total_keys[0]); i++) {
+		const struct total_key *k = &total_keys[i];
+		bool known = total_key__known(s, k);
+
+		if (k->offset != offsetof(struct totals, batches)) {
+			jout__put(&o, k->key, jout__u64_if(known, totals__at(t, k->offset)));
+			continue;
+		}
+		known = known && t->batches_known;
+		jout__put(&o, k->key, jout__u64_if(known, t->batches));
+		jout__put(&o, "batch_mean",
+			jout__ratio((double)t->submitted + (double)t->rejected, known ? (double)t->batches : 0));
+	}
+	put_missing(&o, s, ring_counters, raw->ring, RS_RC_COUNT);
+	put_missing(&o, s, op_counters, raw->op, RS_SC_COUNT);
+	return o;
+}
+
+void op_stats__put_counters(json_t **object, const struct snapshot *s, const struct op_stats *o)
+{
+	put_missing(object, s, op_counters, o->c, RS_SC_COUNT);
+}
+
+json_t *op_stats__punted_by_json(const struct snapshot *s, const struct op_stats *o)
+{
+	json_t *by = json_object();
+	size_t i;
+
+	for (i = 0; i < RS_SC_COUNT; i++) {
+		const struct counter *c = &op_counters[i];
+
+		if (counter__is_punt_cause(c))
+			jout__put(&by, c->json, jout__u64_if(snapshot__knows(s, c->feature), o->c[i]));
+	}
+	return by;
+}
+
+struct tally ring_stats__tally(const struct ring_stats *r)
+{
+	struct tally sum = { 0 };
+	size_t i, c;
+
+	memcpy(sum.ring, r->c, sizeof(sum.ring));
+	for (i = 0; i < r->n_ops; i++) {
+		for (c = 0; c < RS_SC_COUNT; c++)
+			sum.op[c] += r->ops[i].c[c];
+	}
+	return sum;
+}
+
+static void tally__add(struct tally *sum, const struct ring_stats *r)
+{
+	struct tally one = ring_stats__tally(r);
+	size_t c;
+
+	for (c = 0; c < RS_RC_COUNT; c++)
+		sum->ring[c] += one.ring[c];
+	for (c = 0; c < RS_SC_COUNT; c++)
+		sum->op[c] += one.op[c];
+}
+
+struct tally snapshot__tally(const struct snapshot *s)
+{
+	struct tally sum = { 0 };
+	size_t i;
+
+	for (i = 0; i < s->n_rings; i++)
+		tally__add(&sum, &s->rings[i]);
+	if (s->others)
+		tally__add(&sum, s->others);
+	return sum;
+}
+
+uint64_t tally__events(const struct tally *raw)
+{
+	static const enum rs_ring_counter ring_events[] = { RS_RC_REJECTED, RS_RC_CQES_REJECTED,
+		RS_RC_CQES_MULTISHOT, RS_RC_CQES_AUX, RS_RC_NOTIFS, RS_RC_CQ_OVERFLOWS, RS_RC_WAITS };
+	static const enum rs_op_counter op_events[] = { RS_SC_SUBMITTED, RS_SC_COMPLETED, RS_SC_POLL_ARMED,
+		RS_SC_PUNT_ASKED, RS_SC_PUNT_OPCODE, RS_SC_PUNT_DRAIN, RS_SC_PUNT_UNWANTED };
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(ring_events) / sizeof(ring_events[0]); i++)
+		n += raw->ring[ring_events[i]];
+	for (i = 0; i < sizeof(op_events) / sizeof(op_events[0]); i++)
+		n += raw->op[op_events[i]];
+	return n;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Building the JSON report. A container under construction is passed as a pointer
+ * to its pointer: the first failure frees it and leaves NULL, later additions do
+ * nothing, so only the finished value needs a check.
+ */
+#ifndef RINGSIDE_JSON_OUT_H
+#define RINGSIDE_JSON_OUT_H
+
+#include <jansson.h>
+
+#include "out.h"
+
+/* Adds value (whose reference is taken; NULL counts as out of memory). */
+void jout__put(json_t **object, const char *key, json_t *value);
+void jout__add(json_t **array, json_t *value);
+
+/* Exact up to 2^63 - 1, rounded to a double above. */
+json_t *jout__u64(uint64_t n);
+json_t *jout__u64_if(bool known, uint64_t n);
+/* part / whole rounded to three decimals, null if whole is 0. */
+json_t *jout__ratio(double part, double whole);
+/* NULL and "" give null; malformed UTF-8 is replaced. */
+json_t *jout__text(const char *s);
+json_t *jout__comm(const char comm[RS_COMM_LEN]);
+
+/* Sums of counters, straight from the rows of counters.def. */
+struct tally {
+	uint64_t ring[RS_RC_COUNT];
+	uint64_t op[RS_SC_COUNT];
+};
+struct tally ring_stats__tally(const struct ring_stats *r);
+struct tally snapshot__tally(const struct snapshot *s);
+
+/* The contract's `totals`, of one ring or of all. */
+json_t *totals__json(const struct snapshot *s, const struct totals *t, const struct tally *raw);
+/* Adds to an opcode's object the counters that it does not have yet. */
+void op_stats__put_counters(json_t **object, const struct snapshot *s, const struct op_stats *o);
+/* The contract's `punted_by`. */
+json_t *op_stats__punted_by_json(const struct snapshot *s, const struct op_stats *o);
+/* How often our programs ran, as far as the counters tell. */
+uint64_t tally__events(const struct tally *raw);
+
+/* ops[] of a ring or of everything. */
+json_t *ops__json(const struct snapshot *s, const struct op_stats *ops, size_t n);
+json_t *rings__json(const struct snapshot *s);
+json_t *rings_other__json(const struct snapshot *s);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The report as JSON: docs/json.md is its contract. */
+#include "json_out.h"
+
+#include <string.h>
+
+#include "names.h"
+
+static json_t *feature__json(const struct feature_state *f)
+{
+	static const char *const levels[] = {
+		[FEATURE_OFF] = "off",
+		[FEATURE_DEGRADED] = "degraded",
+		[FEATURE_FULL] = "full",
+	};
+	json_t *o = json_object();
+
+	jout__put(&o, "state", json_string(levels[f->level]));
+	jout__put(&o, "how", jout__text(f->how));
+	jout__put(&o, "why", jout__text(f->why));
+	return o;
+}
+
+static json_t *kernel__json(const struct snapshot *s)
+{
+	static const char *const names[] = {
+#define FEATURE(id, name, essential, what) [RS_F_##id] = name,
+#include "features.def"
+#undef FEATURE
+	};
+	json_t *o = json_object(), *features = json_object();
+	size_t i;
+
+	for (i = 0; i < RS_F_COUNT; i++)
+		jout__put(&features, names[i], feature__json(&s->features[i]));
+	jout__put(&o, "release", jout__text(s->kernel_release));
+	jout__put(&o, "features", features);
+	return o;
+}
+
+static json_t *window__json(const struct snapshot *s)
+{
+	json_t *o = json_object();
+
+	jout__put(&o, "start_unix_ns", jout__u64_if(s->start_unix_ns != 0, s->start_unix_ns));
+	jout__put(&o, "duration_ns", jout__u64(s->duration_ns));
+	jout__put(&o, "cpus", jout__u64_if(s->cpus != 0, s->cpus));
+	return o;
+}
+
+static json_t *cost__json(const struct tally *raw)
+{
+	json_t *o = json_object();
+
+	jout__put(&o, "estimated_cpu_ns", json_null());
+	jout__put(&o, "events", jout__u64(tally__events(raw)));
+	jout__put(&o, "sample", json_integer(1));
+	return o;
+}
+
+static json_t *fidelity__json(const struct fidelity *f)
+{
+	json_t *o = json_object();
+
+	jout__put(&o, "untracked", jout__u64(f->untracked));
+	jout__put(&o, "table_full", jout__u64(f->table_full));
+	jout__put(&o, "rings_full", jout__u64(f->rings_full));
+	jout__put(&o, "records_lost", jout__u64(f->records_lost));
+	jout__put(&o, "missed", jout__u64_if(f->missed_known, f->missed));
+	return o;
+}
+
+static json_t *tasks__json(const struct snapshot *s)
+{
+	json_t *list;
+	size_t i;
+
+	if (!snapshot__knows(s, RS_F_PUNT))
+		return json_null();
+	list = json_array();
+	for (i = 0; i < s->n_tasks && list; i++) {
+		const struct task_stats *t = &s->tasks[i];
+		json_t *o = json_object();
+
+		jout__put(&o, "pid", jout__u64_if(t->pid != 0, t->pid));
+		jout__put(&o, "tid", jout__u64(t->tid));
+		jout__put(&o, "comm", jout__comm(t->comm));
+		jout__put(&o, "workers_bounded_max", jout__u64(t->workers_bounded_max));
+		jout__put(&o, "workers_unbounded_max", jout__u64(t->workers_unbounded_max));
+		jout__add(&list, o);
+	}
+	return list;
+}
+
+static json_t *all_ops__json(const struct snapshot *s)
+{
+	struct op_list ops;
+	json_t *j;
+
+	if (snapshot__ops(s, &ops))
+		return NULL;
+	j = ops__json(s, ops.ops, ops.n);
+	op_list__free(&ops);
+	return j;
+}
+
+static json_t *registers__json(const struct snapshot *s)
+{
+	char buf[NAME_LEN];
+	json_t *list;
+	size_t i;
+
+	if (!snapshot__knows(s, RS_F_REGISTER))
+		return json_null();
+	list = json_array();
+	for (i = 0; i < s->n_registers && list; i++) {
+		const struct register_stats *r = &s->registers[i];
+		json_t *o = json_object();
+
+		jout__put(&o, "op", json_string(register_name(r->op, buf)));
+		jout__put(&o, "count", jout__u64(r->count));
+		jout__put(&o, "errors", jout__u64(r->errors));
+		jout__put(&o, "latency_ns", json_null());
+		jout__put(&o, "stacks", json_array());
+		jout__add(&list, o);
+	}
+	return list;
+}
+
+static json_t *findings__json(const struct diagnosis *d)
+{
+	char buf[NAME_LEN];
+	json_t *list;
+	size_t i;
+
+	if (!d)
+		return json_null();
+	list = json_array();
+	for (i = 0; i < d->n_findings && list; i++) {
+		const struct finding *f = &d->findings[i];
+		json_t *o = json_object();
+
+		jout__put(&o, "rule", json_string(f->rule));
+		jout__put(&o, "severity", json_string(severity_name(f->severity)));
+		jout__put(&o, "title", jout__text(f->title));
+		jout__put(&o, "evidence", f->evidence ? json_incref(f->evidence) : json_object());
+		jout__put(&o, "advice", jout__text(f->advice));
+		jout__put(&o, "ring", jout__u64_if(f->ring != 0, f->ring));
+		jout__put(&o, "op", f->op >= 0 ? json_string(op_name((unsigned int)f->op, buf)) : json_null());
+		jout__put(&o, "file", json_null());
+		jout__put(&o, "stack", json_null());
+		jout__add(&list, o);
+	}
+	return list;
+}
+
+static json_t *not_checked__json(const struct diagnosis *d)
+{
+	json_t *list;
+	size_t i;
+
+	if (!d)
+		return json_null();
+	list = json_array();
+	for (i = 0; i < d->n_not_checked && list; i++) {
+		json_t *o = json_object();
+
+		jout__put(&o, "rule", json_string(d->not_checked[i].rule));
+		jout__put(&o, "why", jout__text(d->not_checked[i].why));
+		jout__add(&list, o);
+	}
+	return list;
+}
+
+json_t *report__json(const struct report *r)
+{
+	const struct snapshot *s = r->snap;
+	struct totals totals = snapshot__totals(s);
+	struct tally raw = snapshot__tally(s);
+	json_t *o = json_object();
+
+	jout__put(&o, "schema", json_integer(RINGSIDE_SCHEMA));
+	jout__put(&o, "tool", json_string("ringside"));
+	jout__put(&o, "version", json_string(RINGSIDE_VERSION));
+	jout__put(&o, "kernel", kernel__json(s));
+	jout__put(&o, "window", window__json(s));
+	jout__put(&o, "cost", cost__json(&raw));
+	jout__put(&o, "fidelity", fidelity__json(&s->fidelity));
+	jout__put(&o, "totals", totals__json(s, &totals, &raw));
+	jout__put(&o, "rings", rings__json(s));
+	jout__put(&o, "rings_other", rings_other__json(s));
+	jout__put(&o, "tasks", tasks__json(s));
+	jout__put(&o, "ops", all_ops__json(s));
+	jout__put(&o, "files", json_array());
+	jout__put(&o, "registers", registers__json(s));
+	jout__put(&o, "findings", findings__json(r->diag));
+	jout__put(&o, "not_checked", not_checked__json(r->diag));
+	return o;
+}
