@@ -184,8 +184,7 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 }
 
 /*
- * 6.1 to 6.15. The context is an untyped pointer here. Where the event comes before
- * the CQE is taken (complete_before_overflow), the tail does not count it yet.
+ * 6.1 to 6.15. The context is an untyped pointer here.
  */
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(rs_complete_args, void *ring_ctx, void *req, u64 user_data, int res, unsigned int cflags)
@@ -202,8 +201,7 @@ int BPF_PROG(rs_complete_args, void *ring_ctx, void *req, u64 user_data, int res
 	}
 	end_request(&c, &r);
 	if (r)
-		note_depth(r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head) +
-				      rs_config.complete_before_overflow);
+		note_depth(r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head));
 	return 0;
 }
 
@@ -238,8 +236,6 @@ int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags
 	r->cq_depth_max = r->cq_entries;
 	if (!ocqe)
 		ATOMIC_ADD(&r->c[RS_RC_CQ_DROPPED], 1);
-	if (rs_config.complete_before_overflow)
-		return 0; /* io_uring_complete came first */
 	if (cflags & (IORING_CQE_F_NOTIF | IORING_CQE_F_MORE))
 		return count_other_cqe((u64)ring_ctx, cflags);
 	ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], 1);

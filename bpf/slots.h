@@ -87,7 +87,7 @@ static __noinline u32 series_take(struct rs_ring *r, u32 op)
 	u32 idx;
 
 	if (!r || op >= RS_OPS)
-		return RS_SERIES_SHARED(RS_OP_OTHER);
+		return 0;
 	if (RS_RING_IDX(r->uid) == 0)
 		return RS_SERIES_SHARED(op);
 	if (bpf_map_pop_elem(&rs_free_series, &idx))
@@ -106,9 +106,7 @@ static __always_inline u32 series_of(struct rs_ring *r, u32 op)
 {
 	u32 idx;
 
-	if (op >= RS_OPS)
-		op = RS_OP_OTHER;
-	idx = r->series[op];
+	idx = r->series[op & (RS_OPS - 1)];
 	return idx ? idx : series_take(r, op);
 }
 

@@ -188,8 +188,10 @@ SEC("?tp_btf/io_uring_req_failed")
 int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req)
 {
 	struct io_ring_ctx *ring_ctx;
+	struct rs_series *se;
 	struct rs_ring *r;
 	struct rs_hot *s;
+	u32 idx;
 
 	if (!rs.active)
 		return 0;
@@ -197,18 +199,18 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
 	if (!r)
 		return 0;
-	if (RS_RING_IDX(r->uid)) {
+	if (RS_RING_IDX(r->uid))
 		count_batch(r, ring_ctx);
-		r->c[RS_RC_REJECTED]++;
-	} else {
-		ATOMIC_ADD(&r->c[RS_RC_REJECTED], 1);
-	}
+	idx = series_of(r, sqe->opcode);
+	se = series_at(idx);
+	if (se)
+		ATOMIC_ADD(&se->c[RS_SC_REJECTED], 1);
 	s = slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s)
 		return 0;
 	s->user_data = sqe->user_data;
 	s->ring_uid = r->uid;
-	s->series = series_of(r, sqe->opcode);
+	s->series = idx;
 	s->flags = RS_SLOT_REJECTED;
 	return 0;
 }

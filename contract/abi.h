@@ -13,9 +13,8 @@
 
 #include "hist.h"
 
-/* Opcodes with an index of their own; larger ones share the last one. */
-#define RS_OPS 128u
-#define RS_OP_OTHER (RS_OPS - 1)
+/* An opcode is a byte; refused SQEs may carry any. */
+#define RS_OPS 256u
 
 /* Traits of an opcode, see opcodes.def. */
 #define RS_OP_BYTES 1u
@@ -191,8 +190,6 @@ struct rs_sq_exit {
 struct rs_config {
 	__u32 all;	  /* watch every ring; else only those of the processes in `targets` */
 	__u32 group_mask; /* number of slot groups - 1 */
-	__u32 complete_before_overflow; /* io_uring_complete fires although the CQE then overflows (as on 6.1) */
-	__u32 pad;
 	__u8 op_traits[RS_OPS];
 };
 

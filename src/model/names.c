@@ -16,7 +16,7 @@ static const struct {
 #include "opcodes.def"
 #undef OP
 };
-_Static_assert(ARRAY_SIZE(opcodes) <= RS_OP_OTHER, "every named opcode has an index of its own");
+_Static_assert(ARRAY_SIZE(opcodes) <= RS_OPS, "every named opcode has an index of its own");
 
 static const char *const registers[] = {
 #define REGISTER(number, name) [number] = #name,

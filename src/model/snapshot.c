@@ -60,6 +60,7 @@ static void add_op_totals(struct totals *t, const struct op_stats *o)
 	t->submitted += o->c[RS_SC_SUBMITTED];
 	t->completed += o->c[RS_SC_COMPLETED];
 	t->silent += o->c[RS_SC_SILENT];
+	t->rejected += o->c[RS_SC_REJECTED];
 	t->in_flight += o->in_flight;
 	t->errors += o->c[RS_SC_ERRORS];
 	t->punted += op_stats__punted(o);
@@ -75,7 +76,6 @@ struct totals ring_stats__totals(const struct ring_stats *r)
 	struct totals t = {
 		.completed = r->c[RS_RC_OVERFLOW_ENDS],
 		.in_flight = r->in_flight_no_slot,
-		.rejected = r->c[RS_RC_REJECTED],
 		.sq_dropped = r->sq_dropped,
 		.errors = r->c[RS_RC_OVERFLOW_ERRORS],
 		.cqes_multishot = r->c[RS_RC_CQES_MULTISHOT],

@@ -140,6 +140,13 @@ void op_stats__put_counters(json_t **object, const struct snapshot *s, const str
 	put_missing(object, s, op_counters, o->c, RS_SC_COUNT);
 }
 
+json_t *op_stats__counter_json(const struct snapshot *s, const struct op_stats *o, const char *key)
+{
+	const struct counter *c = counter__find(op_counters, RS_SC_COUNT, key);
+
+	return c ? jout__u64_if(snapshot__knows(s, c->feature), o->c[c - op_counters]) : json_null();
+}
+
 json_t *op_stats__punted_by_json(const struct snapshot *s, const struct op_stats *o)
 {
 	json_t *by = json_object();
@@ -192,9 +199,9 @@ struct tally snapshot__tally(const struct snapshot *s)
 
 uint64_t tally__events(const struct tally *raw)
 {
-	static const enum rs_ring_counter ring_events[] = { RS_RC_REJECTED, RS_RC_CQES_REJECTED,
+	static const enum rs_ring_counter ring_events[] = { RS_RC_CQES_REJECTED,
 		RS_RC_CQES_MULTISHOT, RS_RC_CQES_AUX, RS_RC_NOTIFS, RS_RC_CQ_OVERFLOWS, RS_RC_WAITS };
-	static const enum rs_op_counter op_events[] = { RS_SC_SUBMITTED, RS_SC_COMPLETED, RS_SC_POLL_ARMED,
+	static const enum rs_op_counter op_events[] = { RS_SC_SUBMITTED, RS_SC_REJECTED, RS_SC_COMPLETED, RS_SC_POLL_ARMED,
 		RS_SC_PUNT_ASKED, RS_SC_PUNT_OPCODE, RS_SC_PUNT_DRAIN, RS_SC_PUNT_UNWANTED };
 	uint64_t n = 0;
 	size_t i;

@@ -139,13 +139,6 @@ static bool has_fields(const struct btf *btf, const char *fields, char *missing,
 	return true;
 }
 
-static bool tracepoint_exists(const struct btf *btf, const char *name)
-{
-	char sig[512];
-
-	return tracepoint__signature(btf, name, sig, sizeof(sig)) != -ENOENT;
-}
-
 struct chooser {
 	const struct btf *btf;
 	ksym_lookup_fn ksym;
@@ -187,8 +180,6 @@ static bool variant_fits(const struct chooser *c, const struct variant *v, struc
 			return false;
 		}
 	}
-	if (v->with && !tracepoint_exists(c->btf, v->with))
-		return false;
 	if (!has_fields(c->btf, v->fields, missing, sizeof(missing))) {
 		SAY(st, "this kernel has no field %.96s", missing);
 		return false;

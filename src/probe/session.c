@@ -59,12 +59,10 @@ static uint32_t power_of_two(uint32_t n)
 static void fill_config(struct session *s, const struct session_options *o)
 {
 	struct rs_config *c = &s->skel->rodata->rs_config;
-	const struct variant *complete = s->plan.chosen[RS_F_COMPLETE];
 	unsigned int op;
 
 	c->all = o->all;
 	c->group_mask = s->tables.n_groups - 1;
-	c->complete_before_overflow = complete && complete->complete_before_overflow;
 	for (op = 0; op < RS_OPS; op++)
 		c->op_traits[op] = (__u8)op_traits(op);
 }

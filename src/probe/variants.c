@@ -7,14 +7,11 @@
 
 const struct variant variants[] = {
 	ROW(SUBMIT, "rs_submit_req", "io_uring_submit_req", "io_kiocb*", .fields = "io_kiocb.cqe"),
-	/* until the rename in 6.3 */
+	/* its name before it was io_uring_submit_req, as on 6.1 */
 	ROW(SUBMIT, "rs_submit_sqe", "io_uring_submit_sqe", "io_kiocb*,...", .fields = "io_kiocb.cqe"),
 
 	/* the CQE itself since 6.16 */
 	ROW(COMPLETE, "rs_complete_cqe", "io_uring_complete", "io_ring_ctx*,*,io_uring_cqe*"),
-	/* as on 6.1: the event comes before a place in the CQ ring is looked for */
-	ROW(COMPLETE, "rs_complete_args", "io_uring_complete", "*,*,u64,s32,u32,u64,u64",
-		.with = "io_uring_submit_sqe", .complete_before_overflow = true),
 	ROW(COMPLETE, "rs_complete_args", "io_uring_complete", "*,*,u64,s32,u32,u64,u64"),
 
 	ROW(RING_CREATE, "rs_create", "io_uring_create", "s32,*,u32,u32,u32"),

@@ -21,9 +21,7 @@ struct variant {
 	 */
 	const char *args;
 	const char *fields; /* "struct.field[,struct.field]" that must exist, or NULL */
-	const char *with;   /* another tracepoint that must exist, or NULL */
 	const char *ksym;   /* symbol that must be in /proc/kallsyms, or NULL */
-	bool complete_before_overflow;
 	enum feature_level level;
 	const char *why; /* of a level that is not full */
 };
