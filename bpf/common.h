@@ -27,4 +27,7 @@
 /* Counter increments: plain for one writer, atomic (no result used: fine on every kernel) for many. */
 #define ATOMIC_ADD(p, n) ((void)__sync_fetch_and_add((p), (n)))
 
+/* A slow-path function in a header, which not every file that includes it needs. */
+#define SHARED static __noinline __attribute__((unused))
+
 #endif

@@ -36,6 +36,31 @@ struct sched_entity {
 struct io_uring_task;
 struct file;
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the cgroup v2 hierarchy */
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -45,6 +70,8 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct sched_entity se;
 	struct io_uring_task *io_uring;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	void *worker_private; /* struct io_worker of an io-wq worker, since 5.12 */
 };
 
@@ -70,8 +97,11 @@ struct io_wq___wqe {
 	struct io_wqe *wqes[1]; /* one a NUMA node, before 6.4 */
 };
 
+struct io_wq_work;
+
 struct io_worker {
 	struct io_wq *wq; /* since 6.4 */
+	struct io_wq_work *cur_work;
 };
 
 struct io_wqe___wq {
@@ -82,8 +112,11 @@ struct io_worker___wqe {
 	struct io_wqe___wq *wqe; /* before 6.4 */
 };
 
+#define IO_RINGFD_REG_MAX 16
+
 struct io_uring_task {
 	struct io_wq *io_wq;
+	struct file *registered_rings[IO_RINGFD_REG_MAX]; /* since 5.18 */
 };
 
 struct io_uring {
@@ -97,9 +130,28 @@ struct io_rings {
 	u32 sq_dropped;
 };
 
+struct io_wq_work_node {
+	struct io_wq_work_node *next;
+};
+
+struct io_wq_work_list {
+	struct io_wq_work_node *first;
+};
+
+struct io_submit_state {
+	struct io_wq_work_list compl_reqs; /* requests whose CQEs are being posted */
+};
+
+struct io_wq_work {
+	struct io_wq_work_node list;
+};
+
 struct io_uring_sqe {
 	u8 opcode;
 	u8 flags;
+	u16 ioprio;
+	u32 len;
+	u32 rw_flags; /* one union with timeout_flags, uring_cmd_flags */
 	u64 user_data;
 };
 
@@ -129,6 +181,7 @@ struct io_ring_ctx {
 	unsigned int cq_entries;
 	struct io_sq_data *sq_data;
 	struct work_struct exit_work;
+	struct io_submit_state submit_state;
 };
 
 struct io_cqe {
@@ -143,6 +196,8 @@ struct io_kiocb {
 	struct io_cqe cqe;
 	struct io_ring_ctx *ctx;
 	struct io_uring_task *tctx;
+	struct io_wq_work_node comp_list;
+	struct io_wq_work work;
 };
 
 struct io_kiocb___task {
@@ -159,6 +214,11 @@ struct file {
 };
 
 struct bpf_iter_meta;
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
 struct bpf_iter__task_file {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
@@ -178,7 +238,24 @@ struct bpf_iter__task_file {
 #define IOSQE_ASYNC (1u << 4)
 #define IORING_CQE_F_MORE (1u << 1)
 #define IORING_CQE_F_NOTIF (1u << 3)
+#define IORING_POLL_ADD_MULTI (1u << 0)
+#define IORING_ACCEPT_MULTISHOT (1u << 0)
+#define IORING_RECV_MULTISHOT (1u << 1)
+#define IORING_URING_CMD_MULTISHOT (1u << 1)
+#define IORING_TIMEOUT_MULTISHOT (1u << 6)
 #define IORING_SETUP_SQE128 (1u << 10)
 #define IORING_SETUP_NO_SQARRAY (1u << 16)
+
+/* enum io_uring_op: opcodes whose SQE says in its own way whether it is multishot. */
+#define IORING_OP_POLL_ADD 6
+#define IORING_OP_RECVMSG 10
+#define IORING_OP_TIMEOUT 11
+#define IORING_OP_ACCEPT 13
+#define IORING_OP_RECV 27
+#define IORING_OP_URING_CMD 46
+#define IORING_OP_URING_CMD128 64
+
+/* enum io_uring_register_op */
+#define IORING_REGISTER_RESIZE_RINGS 33
 
 #endif

@@ -20,16 +20,17 @@ static __noinline int ring_forget(u64 ctx)
 SEC("?tp_btf/io_uring_create")
 int BPF_PROG(rs_create, int fd, void *ring_ctx)
 {
-	struct owner o = owner_current();
 	struct rs_ring *r;
+	struct owner o;
 	u32 flags = RS_RING_CREATED_IN_WINDOW;
 
 	if (!rs.active)
 		return 0;
+	owner_current(&o);
 	ring_forget((u64)ring_ctx);
-	if (is_target(o.pid))
+	if (is_wanted(&o))
 		flags |= RS_RING_WATCHED;
-	r = ring_add((u64)ring_ctx, &o, (void *)bpf_get_current_task(), flags);
+	r = ring_add((u64)ring_ctx, &o, flags);
 	if (!r)
 		return 0;
 	r->fd = fd;
@@ -95,27 +96,49 @@ int BPF_PROG(rs_exit, struct task_struct *p)
 
 extern const void io_uring_poll __ksym __weak;
 
-/* Rings that exist already: files whose poll is io_uring's. */
+/* A ring that existed before, met through a task that has it. */
+static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
+{
+	struct rs_ring *r;
+	struct owner o;
+
+	owner_of(&o, task);
+	if (!ring || !is_wanted(&o) || ring_find_slow(ring))
+		return 0;
+	r = ring_add(ring, &o, RS_RING_WATCHED);
+	if (r)
+		r->fd = fd;
+	return 0;
+}
+
+/* Files whose poll is io_uring's. */
 SEC("?iter/task_file")
-int rs_scan(struct bpf_iter__task_file *ctx)
+int rs_scan_files(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
-	struct owner o = {.user = ~0u};
-	struct rs_ring *r;
-	u64 ring;
 
 	if (!task || !file || (const void *)file->f_op->poll != &io_uring_poll)
 		return 0;
-	o.pid = task->tgid;
-	o.tid = task->pid;
-	if (!is_target(o.pid))
+	return scan_found(task, (u64)BPF_CORE_READ(file, private_data), ctx->fd);
+}
+
+/* Rings whose descriptor was closed after it had been registered, or that never had one. */
+SEC("?iter/task")
+int rs_scan_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct io_uring_task *tctx;
+	struct file *file;
+	u32 i;
+
+	if (!task)
 		return 0;
-	ring = (u64)BPF_CORE_READ(file, private_data);
-	if (ring_find_slow(ring))
-		return 0;
-	r = ring_add(ring, &o, task, RS_RING_WATCHED);
-	if (r)
-		r->fd = ctx->fd;
+	tctx = BPF_CORE_READ(task, io_uring);
+	for (i = 0; i < IO_RINGFD_REG_MAX && tctx; i++) {
+		file = BPF_CORE_READ(tctx, registered_rings[i]);
+		if (file)
+			scan_found(task, (u64)BPF_CORE_READ(file, private_data), -1);
+	}
 	return 0;
 }

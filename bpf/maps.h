@@ -61,6 +61,12 @@ RS_MAP struct {
 	__uint(value_size, sizeof(u32));
 } rs_free_series SEC(".maps");
 
+/* Tells the loader that entries run short; what is written does not matter. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} rs_wakeups SEC(".maps");
+
 /* ctx address -> ring uid: decides; the hints only make it fast. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -98,6 +104,21 @@ RS_MAP struct {
 	__type(key, struct rs_overflow_key);
 	__type(value, u64);
 } rs_overflowed SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct rs_tag_key);
+	__type(value, struct rs_tag);
+} rs_tags SEC(".maps");
+
+/* Index into rs_series. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct rs_series_key);
+	__type(value, u32);
+} rs_series_index SEC(".maps");
 
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

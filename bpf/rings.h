@@ -36,19 +36,69 @@ struct owner {
 	u32 tid;
 	u32 user;
 	u64 cgroup_id;
+	struct task_struct *task;
 };
 
-static __always_inline struct owner owner_current(void)
+static __always_inline void owner_current(struct owner *o)
 {
 	u64 id = bpf_get_current_pid_tgid();
-	struct owner o = {
-		.pid = id >> 32,
-		.tid = (u32)id,
-		.user = (u32)bpf_get_current_uid_gid(),
-		.cgroup_id = bpf_get_current_cgroup_id(),
-	};
 
-	return o;
+	o->pid = id >> 32;
+	o->tid = (u32)id;
+	o->user = (u32)bpf_get_current_uid_gid();
+	o->cgroup_id = bpf_get_current_cgroup_id();
+	o->task = (void *)bpf_get_current_task();
+}
+
+static __always_inline void owner_of(struct owner *o, struct task_struct *task)
+{
+	o->pid = BPF_CORE_READ(task, tgid);
+	o->tid = BPF_CORE_READ(task, pid);
+	o->user = BPF_CORE_READ(task, cred, uid.val);
+	o->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	o->task = task;
+}
+
+/* Whether a process belongs to the cgroup that was asked for, or to one below it. */
+static __noinline bool in_cgroup(struct task_struct *task)
+{
+	struct cgroup *c = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	u32 i;
+
+	for (i = 0; i < 32 && c; i++) {
+		if (BPF_CORE_READ(c, kn, id) == rs_config.cgroup_id)
+			return true;
+		c = (void *)BPF_CORE_READ(c, self.parent);
+		/* self is the first member: a cgroup and its css have one address */
+	}
+	return false;
+}
+
+static __noinline bool has_comm(struct task_struct *task)
+{
+	char comm[RS_COMM_LEN] = {};
+	u32 i;
+
+	BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
+	for (i = 0; i < RS_COMM_LEN; i++) {
+		if (comm[i] != rs_config.comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+/* Whether rings of this owner are to be watched: the target and the filters, decided once a ring. */
+static __noinline bool is_wanted(struct owner *o)
+{
+	if (!o || !is_target(o->pid))
+		return false;
+	if (rs_config.by_user && o->user != rs_config.user)
+		return false;
+	if (rs_config.by_comm && !has_comm(o->task))
+		return false;
+	return !rs_config.by_cgroup || in_cgroup(o->task);
 }
 
 static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx *ctx)
@@ -70,13 +120,14 @@ static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx 
 }
 
 /*
- * Takes an entry for the ring at ctx. Several CPUs may meet a ring for the first time
- * at once: whoever gets into the index wins, the others give their entry back.
- * NULL: the table is full.
+ * Takes an entry for the ring at ctx and fills it before others can find it. Several CPUs may
+ * meet a ring for the first time at once: whoever gets into the index wins, the others give their
+ * entry back. NULL: the table is full.
  */
-static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, struct task_struct *task, u32 flags)
+static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 {
 	u32 idx, hash, uid, *winner;
+	struct task_struct *task;
 	struct rs_ring *r;
 
 	if (!o || bpf_map_pop_elem(&rs_free_rings, &idx))
@@ -84,12 +135,7 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, struct task
 	r = ring_at(idx);
 	if (!r)
 		return NULL;
-	uid = r->uid;
-	if (bpf_map_update_elem(&rs_ring_index, &ctx, &uid, BPF_NOEXIST)) {
-		bpf_map_push_elem(&rs_free_rings, &idx, 0);
-		winner = bpf_map_lookup_elem(&rs_ring_index, &ctx);
-		return winner ? ring_by_uid(*winner) : NULL;
-	}
+	task = o->task;
 	ring_describe(r, (struct io_ring_ctx *)ctx);
 	r->flags = flags;
 	r->pid = o->pid;
@@ -100,8 +146,18 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, struct task
 	r->created_ns = 0;
 	BPF_CORE_READ_STR_INTO(&r->comm, task, group_leader, comm);
 	r->ctx = ctx;
+	uid = r->uid;
+	if (bpf_map_update_elem(&rs_ring_index, &ctx, &uid, BPF_NOEXIST)) {
+		r->ctx = 0;
+		r->flags = 0;
+		bpf_map_push_elem(&rs_free_rings, &idx, 0);
+		winner = bpf_map_lookup_elem(&rs_ring_index, &ctx);
+		return winner ? ring_by_uid(*winner) : NULL;
+	}
 	hash = ctx_hash(PTR_LOW32(ctx));
 	bpf_map_update_elem(&rs_ring_hints, &hash, &idx, BPF_ANY);
+	if (idx >= rs_config.wake_from)
+		bpf_ringbuf_output(&rs_wakeups, &idx, sizeof(idx), BPF_RB_FORCE_WAKEUP);
 	return r;
 }
 
@@ -128,12 +184,13 @@ static __noinline struct rs_ring *ring_find_slow(u64 ctx)
 /* A ring older than the observation, or created while nobody looked. */
 static __noinline struct rs_ring *ring_adopt(u64 ctx)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct owner o = owner_current();
 	struct rs_ring *r;
-	u32 watched = is_target(o.pid) ? RS_RING_WATCHED : 0;
+	struct owner o;
+	u32 watched;
 
-	r = ring_add(ctx, &o, task, watched);
+	owner_current(&o);
+	watched = is_wanted(&o) ? RS_RING_WATCHED : 0;
+	r = ring_add(ctx, &o, watched);
 	return r || !watched ? r : ring_at(0);
 }
 

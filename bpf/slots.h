@@ -80,23 +80,44 @@ static __always_inline bool series_is_shared(u32 idx)
 	return idx < RS_SERIES_FIRST;
 }
 
+/*
+ * The series of (ring, op, kind), made when first asked for. Several CPUs may ask at once: the map
+ * decides. 0: none left.
+ */
+SHARED u32 series_make(u32 ring_uid, u32 op, u32 kind)
+{
+	struct rs_series_key key = {.ring_uid = ring_uid, .op = op, .kind = kind};
+	u32 idx, *known = bpf_map_lookup_elem(&rs_series_index, &key);
+	struct rs_series *se;
+
+	if (known)
+		return *known;
+	if (op >= RS_OPS || bpf_map_pop_elem(&rs_free_series, &idx))
+		return 0;
+	se = series_at(idx);
+	if (!se)
+		return 0;
+	se->op = op;
+	se->traits = rs_config.op_traits[op];
+	if (!bpf_map_update_elem(&rs_series_index, &key, &idx, BPF_NOEXIST))
+		return idx;
+	bpf_map_push_elem(&rs_free_series, &idx, 0);
+	known = bpf_map_lookup_elem(&rs_series_index, &key);
+	return known ? *known : 0;
+}
+
 /* Gives (ring, op) a series: one of its own, or when none is left the opcode's shared one. */
 static __noinline u32 series_take(struct rs_ring *r, u32 op)
 {
-	struct rs_series *se;
 	u32 idx;
 
 	if (!r || op >= RS_OPS)
 		return 0;
 	if (RS_RING_IDX(r->uid) == 0)
 		return RS_SERIES_SHARED(op);
-	if (bpf_map_pop_elem(&rs_free_series, &idx))
+	idx = series_make(r->uid, op, RS_SERIES_MAIN);
+	if (!idx)
 		idx = RS_SERIES_SHARED(op);
-	se = series_at(idx);
-	if (se) {
-		se->op = op;
-		se->traits = rs_config.op_traits[op];
-	}
 	r->series[op] = idx;
 	return idx;
 }

@@ -114,6 +114,10 @@ int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_f
 	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
 	if (!r)
 		return 0;
+	if (opcode == IORING_REGISTER_RESIZE_RINGS && ret >= 0) {
+		r->sq_entries = BPF_CORE_READ((struct io_ring_ctx *)ring_ctx, sq_entries);
+		r->cq_entries = BPF_CORE_READ((struct io_ring_ctx *)ring_ctx, cq_entries);
+	}
 	key.ring_uid = r->uid;
 	key.op = opcode;
 	st = bpf_map_lookup_elem(&rs_registers, &key);

@@ -2,6 +2,7 @@
 /* Submission: an SQE became a request, or was refused. */
 #include "rings.h"
 #include "slots.h"
+#include "tags.h"
 
 /*
  * The slot still holds this io_kiocb, so its last user ended without io_uring_complete:
@@ -79,22 +80,47 @@ static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
 	return s;
 }
 
-/* Whether the SQE itself asked for a worker: REQ_F_FORCE_ASYNC is also set by opcodes. */
-static __noinline bool sqe_asks_async(struct io_ring_ctx *ctx)
+/* The SQE that is being submitted. */
+static __always_inline struct io_uring_sqe *current_sqe(struct io_ring_ctx *ctx)
 {
-	u32 i = BPF_CORE_READ(ctx, cached_sq_head) - 1, shift = 6, setup;
-	struct io_uring_sqe *sqe;
-	u8 flags = 0;
+	u32 i = BPF_CORE_READ(ctx, cached_sq_head) - 1, shift = 6, setup = BPF_CORE_READ(ctx, flags);
 
-	setup = BPF_CORE_READ(ctx, flags);
 	i &= BPF_CORE_READ(ctx, sq_entries) - 1;
 	if (!(setup & IORING_SETUP_NO_SQARRAY))
 		bpf_probe_read_kernel(&i, sizeof(i), BPF_CORE_READ(ctx, sq_array) + i);
 	if (setup & IORING_SETUP_SQE128)
 		shift = 7;
-	sqe = (void *)BPF_CORE_READ(ctx, sq_sqes) + ((u64)i << shift);
-	bpf_probe_read_kernel(&flags, sizeof(flags), &sqe->flags);
-	return flags & IOSQE_ASYNC;
+	return (void *)BPF_CORE_READ(ctx, sq_sqes) + ((u64)i << shift);
+}
+
+/* Whether the SQE itself asked for a worker: REQ_F_FORCE_ASYNC is also set by opcodes. */
+static __noinline bool sqe_asks_async(struct io_ring_ctx *ctx)
+{
+	return BPF_CORE_READ(current_sqe(ctx), flags) & IOSQE_ASYNC;
+}
+
+/* Whether this SQE may give many CQEs; called for opcodes that can. */
+static __noinline bool sqe_is_multishot(struct io_ring_ctx *ctx, u32 op)
+{
+	struct io_uring_sqe *sqe = current_sqe(ctx);
+
+	switch (op) {
+	case IORING_OP_POLL_ADD:
+		return BPF_CORE_READ(sqe, len) & IORING_POLL_ADD_MULTI;
+	case IORING_OP_ACCEPT:
+		return BPF_CORE_READ(sqe, ioprio) & IORING_ACCEPT_MULTISHOT;
+	case IORING_OP_RECV:
+	case IORING_OP_RECVMSG:
+		return BPF_CORE_READ(sqe, ioprio) & IORING_RECV_MULTISHOT;
+	case IORING_OP_TIMEOUT:
+		return BPF_CORE_READ(sqe, rw_flags) & IORING_TIMEOUT_MULTISHOT;
+	case IORING_OP_URING_CMD:
+	case IORING_OP_URING_CMD128:
+		return BPF_CORE_READ(sqe, rw_flags) & IORING_URING_CMD_MULTISHOT;
+	default:
+		/* READ_MULTISHOT, RECV_ZC */
+		return true;
+	}
 }
 
 /*
@@ -138,7 +164,9 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	struct rs_ring *r;
 	struct rs_hot *s;
 	bool shared;
+	u16 flags;
 	u32 idx;
+	u64 now;
 
 	if (!rs.active)
 		return 0;
@@ -163,8 +191,14 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	s->user_data = req->cqe.user_data;
 	s->ring_uid = r->uid;
 	s->series = idx;
-	s->flags = slot_flags(req);
-	s->submit_ns = bpf_ktime_get_ns();
+	flags = slot_flags(req);
+	now = bpf_ktime_get_ns();
+	if ((se->traits & RS_OP_MULTI) && sqe_is_multishot(ctx, se->op)) {
+		flags |= RS_SLOT_MULTI;
+		tag_add(r->uid, RS_TAG_MULTI, s->user_data, idx, now);
+	}
+	s->flags = flags;
+	s->submit_ns = now;
 	return 0;
 }
 

@@ -19,6 +19,8 @@
 /* Traits of an opcode, see opcodes.def. */
 #define RS_OP_BYTES 1u
 #define RS_OP_ASYNC 2u
+#define RS_OP_MULTI 4u /* may be multishot */
+#define RS_OP_NOTIF 8u /* zero-copy: a notification follows */
 
 #define RS_COMM_LEN 16
 
@@ -97,7 +99,9 @@ struct rs_ring {
 	__u64 pad1[6];
 	/* completer */
 	__u32 cq_depth_max;
-	__u32 pad2[15];
+	__u32 pad2;
+	__u64 last_end; /* io_kiocb that ended last */
+	__u64 pad3[6];
 	__u64 c[RS_RC_COUNT];
 	/* index into the series table, 0: none yet */
 	__u16 series[RS_OPS];
@@ -123,6 +127,7 @@ struct rs_ring {
 #define RS_SLOT_FORCED 8u /* REQ_F_FORCE_ASYNC at submission */
 #define RS_SLOT_DRAIN 16u
 #define RS_SLOT_CQE_SKIP 32u
+#define RS_SLOT_MULTI 64u /* multishot */
 
 /* A request in flight: what submission and completion need. */
 struct rs_hot {
@@ -162,6 +167,39 @@ struct rs_overflow_key {
 	__u64 user_data;
 };
 
+/*
+ * What is known of a request by its user_data alone: CQEs of multishot requests and
+ * notifications name nothing else.
+ */
+#define RS_TAG_MULTI 1u
+#define RS_TAG_NOTIF 2u
+
+struct rs_tag_key {
+	__u32 ring_uid;
+	__u32 kind; /* RS_TAG_* */
+	__u64 user_data;
+};
+
+struct rs_tag {
+	__u64 since_ns; /* the last CQE of it, or its submission */
+	__u32 series;
+	__u32 op;
+	__u64 n; /* requests in flight under this user_data */
+};
+
+/*
+ * Which series is whose. Besides its main one, (ring, opcode) may have series whose latency is
+ * another time: RS_TAG_MULTI the gap between CQEs of a multishot request, RS_TAG_NOTIF from the
+ * CQE of a zero-copy send to its notification.
+ */
+#define RS_SERIES_MAIN 0u
+
+struct rs_series_key {
+	__u32 ring_uid;
+	__u16 op;
+	__u16 kind; /* RS_SERIES_MAIN or RS_TAG_* */
+};
+
 struct rs_register_key {
 	__u32 ring_uid;
 	__u32 op;
@@ -190,6 +228,15 @@ struct rs_sq_exit {
 struct rs_config {
 	__u32 all;	  /* watch every ring; else only those of the processes in `targets` */
 	__u32 group_mask; /* number of slot groups - 1 */
+	/* Filters on a ring's creator, decided once a ring. */
+	__u32 by_user, user;
+	__u32 by_comm;
+	__u32 by_cgroup;
+	/* An overflow event that names no request under way is an auxiliary CQE's; else (6.1) it may be anything. */
+	__u32 overflow_names_request;
+	__u32 wake_from; /* taking a ring entry from this index on wakes the loader: entries run short */
+	__u64 cgroup_id;
+	char comm[RS_COMM_LEN];
 	__u8 op_traits[RS_OPS];
 };
 
@@ -200,7 +247,8 @@ struct rs_global {
 	/* losses, atomic */
 	__u64 errnos_full;   /* errors whose errno found no place */
 	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */
-	__u64 pad1[6];
+	__u64 tags_full;     /* multishot and zero-copy requests whose further CQEs stay without an opcode */
+	__u64 pad1[5];
 };
 
 #endif

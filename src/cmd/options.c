@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,10 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 		return 0;
 	case OPTION_OPTIONAL:
 		*(struct optional_string *)field = (struct optional_string){true, v};
+		return 0;
+	case OPTION_COUNT:
+		if (parse_u64(v, 1, r->max, field))
+			return FAIL(c, "%s '%s': must be a number from 1 to %" PRIu64, shown, v, r->max);
 		return 0;
 	case OPTION_SEVERITY:
 		if (severity__parse(v, &sev))

@@ -25,6 +25,7 @@ enum option_kind {
 	OPTION_PIDS,	  /* struct pid_list, values add up */
 	OPTION_OPTIONAL,  /* struct optional_string; the value only as --name=value */
 	OPTION_SEVERITY,  /* int: enum severity, -1 when not given */
+	OPTION_COUNT,	  /* uint64_t, 1 .. max */
 };
 
 struct option_row {
@@ -34,6 +35,7 @@ struct option_row {
 	enum option_kind kind;
 	size_t offset; /* of the field in the structure that is filled */
 	const char *help;
+	uint64_t max; /* OPTION_COUNT */
 };
 
 /*

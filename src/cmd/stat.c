@@ -13,92 +13,6 @@
 #include "log.h"
 #include "privileges.h"
 
-#define ROW(letter, name, value, kind, field, help)                                                          \
-	{letter, name, value, kind, offsetof(struct stat_options, field), help}
-
-static const struct option_row rows[] = {
-	ROW('p', "pid", "PID,...", OPTION_PIDS, pids, "observe these processes, and the children they make"),
-	ROW('a', "all", NULL, OPTION_FLAG, all, "observe the whole machine (default without -p and PROGRAM)"),
-	ROW('d', "duration", "SECONDS", OPTION_DURATION, duration_ns, "stop after this time: 10, 0.5, 200ms"),
-	ROW('i', "interval", "SECONDS", OPTION_DURATION, interval_ns, "print a line every so often"),
-	ROW('o', "output", "FILE", OPTION_STRING, out, "write the report to FILE instead of stdout"),
-	ROW(0, "json", "FILE", OPTION_OPTIONAL, json, "JSON instead of text; with =FILE, JSON there and text as usual"),
-	ROW(0, "rings", NULL, OPTION_FLAG, rings, "a table of opcodes for every ring"),
-	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on, "exit with 3 on a finding of info, warn or crit"),
-	ROW(0, "no-doctor", NULL, OPTION_FLAG, no_doctor, "numbers only, no findings"),
-	ROW(0, "as-root", NULL, OPTION_FLAG, as_root, "under sudo, run PROGRAM as root and not as the caller"),
-	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file, "create FILE once everything is being observed"),
-	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),
-	ROW('v', "verbose", NULL, OPTION_FLAG, verbose, "say what is and is not observed, and how"),
-};
-
-static const size_t n_rows = sizeof(rows) / sizeof(rows[0]);
-
-static void print_help(void)
-{
-	printf("usage: ringside stat [OPTIONS] [-- PROGRAM [ARGS...]]\n"
-	       "       ringside stat [OPTIONS] -p PID[,PID...]\n"
-	       "       ringside stat [OPTIONS] -a\n\n"
-	       "Counts, times and diagnoses what io_uring does, aggregated in the kernel.\n\n");
-	options__print(rows, n_rows);
-}
-
-/* 0; 1: help was printed; -EINVAL: said why. */
-static int parse(int argc, char **argv, struct stat_options *o)
-{
-	char errmsg[256];
-	int first, err;
-
-	o->fail_on = -1;
-	err = options__parse(rows, n_rows, argc, argv, o, &first, errmsg, sizeof(errmsg));
-	if (err == 1) {
-		print_help();
-		return 1;
-	}
-	if (!err && first < argc)
-		o->program = argv + first;
-	if (!err && o->pids.n && o->program) {
-		snprintf(errmsg, sizeof(errmsg), "-p and a PROGRAM exclude each other ('%s')", o->program[0]);
-		err = -EINVAL;
-	}
-	if (!err && o->pids.n && o->all) {
-		snprintf(errmsg, sizeof(errmsg), "-p and -a exclude each other");
-		err = -EINVAL;
-	}
-	if (err) {
-		log_error("%s; `ringside stat --help` lists the options", errmsg);
-		return err;
-	}
-	if (!o->pids.n && !o->program)
-		o->all = true;
-	log_set_level(o->verbose ? LOG_VERBOSE : o->quiet ? LOG_WARN : LOG_NOTE);
-	return 0;
-}
-
-static char *describe_target(const struct stat_options *o)
-{
-	char *text = NULL;
-	size_t size = 0, i;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	if (o->pids.n) {
-		fputs(o->pids.n > 1 ? "pids" : "pid", f);
-		for (i = 0; i < o->pids.n; i++)
-			fprintf(f, "%s%d", i ? "," : " ", o->pids.pids[i]);
-	} else if (o->all) {
-		fputs("the whole machine", f);
-	}
-	for (i = 0; o->program && o->program[i]; i++)
-		fprintf(f, "%s%s", i ? " " : o->all ? " while running " : "", o->program[i]);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 static int check_privileges(void)
 {
 	char missing[64];
@@ -198,14 +112,15 @@ static int open_session(struct stat_run *r)
 		.scan = o->all || o->pids.n,
 		.targets = r->child ? &child : r->pids.pids,
 		.n_targets = r->child ? 1 : r->pids.n,
-		.max_inflight = SESSION_DEFAULT_INFLIGHT,
-		.max_rings = SESSION_DEFAULT_RINGS,
-		.max_series = SESSION_DEFAULT_SERIES,
 		.on_refusal = show_refusal,
 	};
 	char errmsg[512];
 	int err;
 
+	err = stat_options__filters(o, &so);
+	if (err)
+		return err;
+	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
 	if (err)
 		log_error("%s", errmsg);
@@ -253,7 +168,7 @@ static int prepare(struct stat_run *r)
 		log_error("can't set up signals: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	r->target = describe_target(o);
+	r->target = stat_options__target(o);
 	if (!r->target) {
 		log_error("out of memory");
 		return EXIT_FAILED;
@@ -336,7 +251,7 @@ int cmd_stat(int argc, char **argv)
 	struct stat_run r = {.o = &o, .signal_fd = -1};
 	int status;
 
-	status = parse(argc, argv, &o);
+	status = stat_options__parse(argc, argv, &o);
 	if (status) {
 		free(o.pids.pids);
 		return status == 1 ? EXIT_OK : EXIT_USAGE;

@@ -22,8 +22,18 @@ struct stat_options {
 	bool rings, no_doctor, quiet, verbose, as_root;
 	int fail_on; /* -1: never */
 	const char *ready_file;
+	const char *user, *comm, *cgroup; /* filters, NULL: none */
+	uint64_t max_inflight, max_rings, max_report_rings;
 	char **program; /* NULL: none */
 };
+
+/* 0; 1: help was printed; -EINVAL: said why. o is zeroed before. */
+int stat_options__parse(int argc, char **argv, struct stat_options *o);
+/* What is observed, in words, malloc'ed. NULL: out of memory. */
+char *stat_options__target(const struct stat_options *o);
+/* Resolves the filters. 0, or negative errno after saying why. */
+int stat_options__filters(const struct stat_options *o, struct session_options *so);
+void stat_options__sizes(const struct stat_options *o, struct session_options *so);
 
 /* Where the report goes. */
 struct sinks {

@@ -86,6 +86,8 @@ static size_t fill_pollfds(const struct stat_run *r, struct pollfd *p)
 	size_t n = 0, i;
 
 	p[n++] = (struct pollfd){.fd = r->signal_fd, .events = POLLIN};
+	if (r->live)
+		p[n++] = (struct pollfd){.fd = live__wakeup_fd(r->live), .events = POLLIN};
 	if (r->child && !r->child_ended)
 		p[n++] = (struct pollfd){.fd = child__pidfd(r->child), .events = POLLIN};
 	for (i = 0; i < r->pids.n; i++)
@@ -130,7 +132,7 @@ static int run_clock(struct stat_run *r, struct deadlines *d, uint64_t now)
 int stat_run__loop(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
-	struct pollfd *fds = calloc(r->pids.n + 2, sizeof(*fds));
+	struct pollfd *fds = calloc(r->pids.n + 3, sizeof(*fds));
 	uint64_t now = now_ns();
 	struct deadlines d = {
 		.end = o->duration_ns ? now + o->duration_ns : ~0ull,
@@ -153,6 +155,8 @@ int stat_run__loop(struct stat_run *r)
 			break;
 		if (n > 0 && target_ended(r))
 			break;
+		if (n > 0 && (fds[1].revents & POLLIN))
+			d.tick = now;
 		err = run_clock(r, &d, now);
 	}
 	free(fds);

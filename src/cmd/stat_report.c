@@ -56,9 +56,10 @@ int stat_run__interval(struct stat_run *r)
 	}
 	snapshot__free(&r->last);
 	r->last = now;
+	err = snapshot__limit_rings(&delta, r->o->max_report_rings);
 	rep = make_report(r, &delta, &d);
-	if (r->sinks.json)
-		err = r->o->no_doctor ? 0 : doctor__run(&delta, &d);
+	if (!err && r->sinks.json && !r->o->no_doctor)
+		err = doctor__run(&delta, &d);
 	if (!err && r->sinks.json)
 		err = print_json(r, &rep, JSON_COMPACT);
 	if (!err && r->sinks.text)
@@ -93,6 +94,7 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 		return say(err);
 	if (!r->o->no_doctor)
 		err = doctor__run(&s, &d);
+	err = err ? err : snapshot__limit_rings(&s, r->o->max_report_rings);
 	rep = make_report(r, &s, &d);
 	/* with intervals, JSON is one object an interval and nothing else */
 	if (!err && r->sinks.json && !r->o->interval_ns)

@@ -23,7 +23,8 @@ static double batch_mean(const struct totals *t)
 static bool fires(const struct rule *r, const struct snapshot *s, const struct ring_stats *ring,
 	const struct totals *t)
 {
-	if (!t->batches_known || (ring->setup_flags & SETUP_SQPOLL) || ring->sq_tid)
+	/* a sum of rings says nothing of one, and may hold SQPOLL rings */
+	if (!ring->id || !t->batches_known || (ring->setup_flags & SETUP_SQPOLL) || ring->sq_tid)
 		return false;
 	return (double)t->batches >= r->thresholds[BATCH_MIN_BATCHES].value &&
 	       batch_mean(t) < r->thresholds[BATCH_MAX_MEAN].value &&

@@ -33,10 +33,27 @@ static const struct op_stats *find_op(const struct ring_stats *r, unsigned int o
 	return NULL;
 }
 
+static int extra_delta(const struct rs_lat *prev, const struct rs_lat *cur, struct rs_lat **d)
+{
+	if (!cur)
+		return 0;
+	*d = calloc(1, sizeof(**d));
+	if (!*d)
+		return -ENOMEM;
+	if (prev)
+		lat__delta(prev, cur, *d);
+	else
+		**d = *cur;
+	return 0;
+}
+
 static int op_delta(const struct op_stats *prev, const struct op_stats *cur, struct op_stats *d)
 {
-	int err;
+	int err = extra_delta(prev->multishot_gap, cur->multishot_gap, &d->multishot_gap);
 
+	err = err ? err : extra_delta(prev->notif_delay, cur->notif_delay, &d->notif_delay);
+	if (err)
+		return err;
 	for (size_t i = 0; i < cur->n_errnos; i++) {
 		const struct errno_count *e = &cur->errnos[i];
 
@@ -79,6 +96,7 @@ static int ring_delta(const struct ring_stats *prev, const struct ring_stats *cu
 	d.cgroup = NULL;
 	d.ops = NULL;
 	d.n_ops = 0;
+	d.batchless = minus(cur->batchless, prev->batchless);
 	d.sq_dropped = (uint32_t)minus(cur->sq_dropped, prev->sq_dropped);
 	d.sq_cpu_ns = minus(cur->sq_cpu_ns, prev->sq_cpu_ns);
 	d.sq_alive_ns = minus(cur->sq_alive_ns, prev->sq_alive_ns);

@@ -11,8 +11,12 @@
 static void op_stats__free(struct op_stats *o)
 {
 	free(o->errnos);
+	free(o->multishot_gap);
+	free(o->notif_delay);
 	o->errnos = NULL;
 	o->n_errnos = 0;
+	o->multishot_gap = NULL;
+	o->notif_delay = NULL;
 }
 
 void ring_stats__free(struct ring_stats *r)
@@ -87,7 +91,7 @@ struct totals ring_stats__totals(const struct ring_stats *r)
 		.batches = r->c[RS_RC_BATCHES],
 		.waits = r->c[RS_RC_WAITS],
 		/* rings that share an entry overwrite each other's SQ head */
-		.batches_known = r->id != 0,
+		.batches_known = r->batchless == 0,
 	};
 
 	for (size_t i = 0; i < r->n_ops; i++)
@@ -198,10 +202,27 @@ int op_stats__add_errno(struct op_stats *o, int err, uint64_t n)
 	return 0;
 }
 
+int op_stats__add_extra(struct rs_lat **sum, const struct rs_lat *l)
+{
+	if (!l)
+		return 0;
+	if (!*sum) {
+		*sum = calloc(1, sizeof(**sum));
+		if (!*sum)
+			return -ENOMEM;
+		(*sum)->min_ns = UINT64_MAX;
+	}
+	lat__add(*sum, l);
+	return 0;
+}
+
 int op_stats__add(struct op_stats *sum, const struct op_stats *o)
 {
-	int err;
+	int err = op_stats__add_extra(&sum->multishot_gap, o->multishot_gap);
 
+	err = err ? err : op_stats__add_extra(&sum->notif_delay, o->notif_delay);
+	if (err)
+		return err;
 	for (size_t i = 0; i < o->n_errnos; i++) {
 		err = op_stats__add_errno(sum, o->errnos[i].err, o->errnos[i].count);
 		if (err)
@@ -240,6 +261,7 @@ int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r)
 	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
 		sum->c[i] += r->c[i];
 	sum->in_flight_no_slot += r->in_flight_no_slot;
+	sum->batchless += r->batchless;
 	sum->sq_dropped += r->sq_dropped;
 	if (r->cq_depth_max > sum->cq_depth_max)
 		sum->cq_depth_max = r->cq_depth_max;

@@ -35,7 +35,9 @@ struct op_stats {
 	uint64_t in_flight;	 /* live slots of this opcode, overflowed ones taken out */
 	struct errno_count *errnos; /* by falling count; may sum to less than errors */
 	size_t n_errnos;
-	struct rs_lat lat; /* min_ns is ~0 while empty */
+	struct rs_lat lat; /* one-shot requests; min_ns is ~0 while empty */
+	struct rs_lat *multishot_gap; /* between CQEs of multishot requests; NULL: none */
+	struct rs_lat *notif_delay;   /* from a zero-copy send's CQE to its notification; NULL: none */
 };
 
 enum ring_state { RING_OPEN, RING_CLOSING, RING_CLOSED };
@@ -59,6 +61,7 @@ struct ring_stats {
 	uint64_t sq_alive_ns; /* how long it could have run inside the window */
 	uint64_t c[RS_RC_COUNT]; /* enum rs_ring_counter */
 	uint64_t in_flight_no_slot;
+	uint64_t batchless; /* SQEs whose batches could not be counted: those of rings without an entry */
 	struct op_stats *ops; /* by opcode */
 	size_t n_ops;
 };
@@ -135,6 +138,8 @@ struct op_stats *ring_stats__op(struct ring_stats *r, unsigned int op);
 int op_stats__add(struct op_stats *sum, const struct op_stats *o);
 /* Adds everything countable of r to *sum. 0 or -ENOMEM. */
 int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r);
+/* Adds l (NULL: nothing) to *sum, allocated when first needed. 0 or -ENOMEM. */
+int op_stats__add_extra(struct rs_lat **sum, const struct rs_lat *l);
 /* Adds n to the count of err. 0 or -ENOMEM. */
 int op_stats__add_errno(struct op_stats *o, int err, uint64_t n);
 
@@ -148,6 +153,11 @@ struct op_list {
 };
 int snapshot__ops(const struct snapshot *s, struct op_list *ret);
 void op_list__free(struct op_list *l);
+
+/*
+ * Keeps the n busiest rings and adds the rest to others. 0 or -ENOMEM; s stays valid on failure.
+ */
+int snapshot__limit_rings(struct snapshot *s, size_t n);
 
 /*
  * cur - prev into *ret, rings matched by uid; a ring that prev lacks counts whole.

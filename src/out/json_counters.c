@@ -27,32 +27,32 @@ static const struct counter op_counters[RS_SC_COUNT] = {
 struct total_key {
 	const char *key;
 	size_t offset;
-	enum rs_feature feature; /* of one that is no row of counters.def */
+	enum rs_feature feature; /* COUNTED: what its row in counters.def says */
 };
 
-#define COUNTED(name) { #name, offsetof(struct totals, name), RS_F_COUNT }
-#define DERIVED(name, feature) { #name, offsetof(struct totals, name), RS_F_##feature }
+#define AT(name) #name, offsetof(struct totals, name)
+#define COUNTED RS_F_COUNT
 
 static const struct total_key total_keys[] = {
-	COUNTED(in_flight_at_attach),
-	COUNTED(submitted),
-	DERIVED(completed, COMPLETE),
-	COUNTED(silent),
-	DERIVED(in_flight, SUBMIT),
-	COUNTED(rejected),
-	DERIVED(sq_dropped, SUBMIT),
-	COUNTED(errors),
-	DERIVED(punted, PUNT),
-	COUNTED(poll_armed),
-	COUNTED(cqes_multishot),
-	COUNTED(cqes_aux),
-	COUNTED(notifs),
-	COUNTED(cq_overflows),
-	COUNTED(cq_dropped),
-	COUNTED(short_writes),
-	COUNTED(batches), /* batch_mean follows */
-	COUNTED(waits),
-	COUNTED(bytes),
+	{ AT(in_flight_at_attach), COUNTED },
+	{ AT(submitted), COUNTED },
+	{ AT(completed), RS_F_COMPLETE },
+	{ AT(silent), COUNTED },
+	{ AT(in_flight), RS_F_SUBMIT },
+	{ AT(rejected), COUNTED },
+	{ AT(sq_dropped), RS_F_SUBMIT },
+	{ AT(errors), COUNTED },
+	{ AT(punted), RS_F_PUNT },
+	{ AT(poll_armed), COUNTED },
+	{ AT(cqes_multishot), COUNTED },
+	{ AT(cqes_aux), COUNTED },
+	{ AT(notifs), COUNTED },
+	{ AT(cq_overflows), COUNTED },
+	{ AT(cq_dropped), COUNTED },
+	{ AT(short_writes), COUNTED },
+	{ AT(batches), COUNTED }, /* batch_mean follows */
+	{ AT(waits), COUNTED },
+	{ AT(bytes), COUNTED },
 };
 
 static bool counter__shown(const struct counter *c)
@@ -81,7 +81,7 @@ static bool total_key__known(const struct snapshot *s, const struct total_key *k
 {
 	const struct counter *c;
 
-	if (k->feature != RS_F_COUNT)
+	if (k->feature != COUNTED)
 		return snapshot__knows(s, k->feature);
 	c = counter__find(ring_counters, RS_RC_COUNT, k->key);
 	if (!c)
@@ -98,8 +98,8 @@ static uint64_t totals__at(const struct totals *t, size_t offset)
 }
 
 /* Rows that the object does not have under their key. */
-static void put_missing(json_t **object, const struct snapshot *s, const struct counter *list, const uint64_t *values,
-	size_t n)
+static void put_missing(json_t **object, const struct snapshot *s, const struct counter *list,
+	const uint64_t *values, size_t n)
 {
 	size_t i;
 
@@ -128,7 +128,8 @@ json_t *totals__json(const struct snapshot *s, const struct totals *t, const str
 		known = known && t->batches_known;
 		jout__put(&o, k->key, jout__u64_if(known, t->batches));
 		jout__put(&o, "batch_mean",
-			jout__ratio((double)t->submitted + (double)t->rejected, known ? (double)t->batches : 0));
+			jout__ratio((double)t->submitted + (double)t->rejected,
+				known ? (double)t->batches : 0));
 	}
 	put_missing(&o, s, ring_counters, raw->ring, RS_RC_COUNT);
 	put_missing(&o, s, op_counters, raw->op, RS_SC_COUNT);
@@ -199,10 +200,11 @@ struct tally snapshot__tally(const struct snapshot *s)
 
 uint64_t tally__events(const struct tally *raw)
 {
-	static const enum rs_ring_counter ring_events[] = { RS_RC_CQES_REJECTED,
-		RS_RC_CQES_MULTISHOT, RS_RC_CQES_AUX, RS_RC_NOTIFS, RS_RC_CQ_OVERFLOWS, RS_RC_WAITS };
-	static const enum rs_op_counter op_events[] = { RS_SC_SUBMITTED, RS_SC_REJECTED, RS_SC_COMPLETED, RS_SC_POLL_ARMED,
-		RS_SC_PUNT_ASKED, RS_SC_PUNT_OPCODE, RS_SC_PUNT_DRAIN, RS_SC_PUNT_UNWANTED };
+	static const enum rs_ring_counter ring_events[] = { RS_RC_CQES_REJECTED, RS_RC_CQES_MULTISHOT,
+		RS_RC_CQES_AUX, RS_RC_NOTIFS, RS_RC_CQ_OVERFLOWS, RS_RC_WAITS };
+	static const enum rs_op_counter op_events[] = { RS_SC_SUBMITTED, RS_SC_REJECTED, RS_SC_COMPLETED,
+		RS_SC_POLL_ARMED, RS_SC_PUNT_ASKED, RS_SC_PUNT_OPCODE, RS_SC_PUNT_DRAIN,
+		RS_SC_PUNT_UNWANTED };
 	uint64_t n = 0;
 	size_t i;
 

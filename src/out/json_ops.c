@@ -37,7 +37,8 @@ static json_t *lat__json(const struct rs_lat *l)
 	static const struct {
 		const char *key;
 		double q;
-	} quantiles[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p999", 0.999 }, { "p9999", 0.9999 } };
+	} quantiles[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p999", 0.999 },
+		{ "p9999", 0.9999 } };
 	uint64_t count = lat__count(l);
 	json_t *o = json_object();
 	size_t i;
@@ -70,22 +71,23 @@ static json_t *errors__json(const struct op_stats *o)
 
 static json_t *op_stats__json(const struct snapshot *s, const struct op_stats *o)
 {
-	bool completions = snapshot__knows(s, RS_F_COMPLETE), punts = snapshot__knows(s, RS_F_PUNT);
-	bool bytes = completions && (op_traits(o->op) & RS_OP_BYTES);
+	bool completions = snapshot__knows(s, RS_F_COMPLETE), bytes = op_traits(o->op) & RS_OP_BYTES;
 	json_t *j = json_object();
 	char buf[NAME_LEN];
 
 	jout__put(&j, "op", json_string(op_name(o->op, buf)));
-	jout__put(&j, "submitted", jout__u64_if(snapshot__knows(s, RS_F_SUBMIT), o->c[RS_SC_SUBMITTED]));
+	jout__put(&j, "submitted", op_stats__counter_json(s, o, "submitted"));
 	jout__put(&j, "completed", jout__u64_if(completions, op_stats__completed(o)));
 	jout__put(&j, "errors", completions ? errors__json(o) : json_null());
-	jout__put(&j, "punted", jout__u64_if(punts, op_stats__punted(o)));
+	jout__put(&j, "punted", jout__u64_if(snapshot__knows(s, RS_F_PUNT), op_stats__punted(o)));
 	jout__put(&j, "punted_by", op_stats__punted_by_json(s, o));
-	jout__put(&j, "bytes", jout__u64_if(bytes, o->c[RS_SC_BYTES]));
+	jout__put(&j, "poll_armed", op_stats__counter_json(s, o, "poll_armed"));
+	jout__put(&j, "bytes", bytes ? op_stats__counter_json(s, o, "bytes") : json_null());
 	op_stats__put_counters(&j, s, o);
 	jout__put(&j, "in_flight", jout__u64_if(snapshot__knows(s, RS_F_SUBMIT), o->in_flight));
 	jout__put(&j, "latency_ns", completions ? lat__json(&o->lat) : json_null());
-	jout__put(&j, "multishot_gap_ns", json_null());
+	jout__put(&j, "multishot_gap_ns", o->multishot_gap ? lat__json(o->multishot_gap) : json_null());
+	jout__put(&j, "notif_delay_ns", o->notif_delay ? lat__json(o->notif_delay) : json_null());
 	jout__put(&j, "stages", json_null());
 	return j;
 }

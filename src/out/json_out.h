@@ -34,6 +34,8 @@ struct tally snapshot__tally(const struct snapshot *s);
 
 /* The contract's `totals`, of one ring or of all. */
 json_t *totals__json(const struct snapshot *s, const struct totals *t, const struct tally *raw);
+/* The opcode's counter with this JSON key. */
+json_t *op_stats__counter_json(const struct snapshot *s, const struct op_stats *o, const char *key);
 /* Adds to an opcode's object the counters that it does not have yet. */
 void op_stats__put_counters(json_t **object, const struct snapshot *s, const struct op_stats *o);
 /* The contract's `punted_by`. */

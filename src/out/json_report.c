@@ -146,7 +146,8 @@ static json_t *findings__json(const struct diagnosis *d)
 		jout__put(&o, "evidence", f->evidence ? json_incref(f->evidence) : json_object());
 		jout__put(&o, "advice", jout__text(f->advice));
 		jout__put(&o, "ring", jout__u64_if(f->ring != 0, f->ring));
-		jout__put(&o, "op", f->op >= 0 ? json_string(op_name((unsigned int)f->op, buf)) : json_null());
+		jout__put(&o, "op",
+			f->op >= 0 ? json_string(op_name((unsigned int)f->op, buf)) : json_null());
 		jout__put(&o, "file", json_null());
 		jout__put(&o, "stack", json_null());
 		jout__add(&list, o);

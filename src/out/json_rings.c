@@ -35,7 +35,8 @@ static json_t *sq_thread__json(const struct ring_stats *r)
 	o = json_object();
 	jout__put(&o, "tid", jout__u64(r->sq_tid));
 	jout__put(&o, "cpu_pct",
-		r->sq_cpu_known ? jout__ratio(100.0 * (double)r->sq_cpu_ns, (double)r->sq_alive_ns) : json_null());
+		r->sq_cpu_known ? jout__ratio(100.0 * (double)r->sq_cpu_ns, (double)r->sq_alive_ns)
+				: json_null());
 	return o;
 }
 
@@ -78,7 +79,8 @@ static json_t *ring_stats__json(const struct snapshot *s, const struct ring_stat
 	jout__put(&o, "state", one ? state__json(s, r) : json_null());
 	jout__put(&o, "created_in_window", one ? created_in_window__json(s, r) : json_null());
 	jout__put(&o, "sq_thread", sq_thread__json(r));
-	jout__put(&o, "cq_depth_max", jout__u64_if(one && snapshot__knows(s, RS_F_COMPLETE), r->cq_depth_max));
+	jout__put(&o, "cq_depth_max",
+		jout__u64_if(one && snapshot__knows(s, RS_F_COMPLETE), r->cq_depth_max));
 	jout__put(&o, "totals", totals__json(s, &totals, &raw));
 	jout__put(&o, "ops", ops__json(s, r->ops, r->n_ops));
 	return o;

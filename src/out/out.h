@@ -15,8 +15,9 @@
 struct report {
 	const struct snapshot *snap;
 	const struct diagnosis *diag; /* NULL: the doctor was not asked */
-	const char *target;	      /* what was observed, for the first line: "fio --name=x", "pid 12", "the whole machine" */
-	const char *ended;	      /* how it ended: "exited with status 1", NULL: nothing to say */
+	/* what was observed, for the first line: "fio --name=x", "pid 12", "the whole machine" */
+	const char *target;
+	const char *ended; /* how it ended: "exited with status 1", NULL: nothing to say */
 };
 
 struct text_options {

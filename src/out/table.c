@@ -181,7 +181,8 @@ static size_t widest_column(const struct table *t, const struct layout *l, bool 
 	size_t i, widest = t->n_columns;
 
 	for (i = 0; i < t->n_columns; i++) {
-		if (!l->widths[i] || (lists && (!t->columns[i].list || l->widths[i] <= least_width(&t->columns[i]))))
+		if (!l->widths[i] ||
+			(lists && (!t->columns[i].list || l->widths[i] <= least_width(&t->columns[i]))))
 			continue;
 		if (widest == t->n_columns || l->widths[i] > l->widths[widest])
 			widest = i;
@@ -228,8 +229,8 @@ static size_t cut(const char *s, size_t columns, bool list)
 	return len;
 }
 
-static void print_cell(struct text *text, const struct table_column *c, enum attr a, const char *s, size_t width,
-	bool last)
+static void print_cell(struct text *text, const struct table_column *c, enum attr a, const char *s,
+	size_t width, bool last)
 {
 	const char *dots = "";
 	size_t len = strlen(s), used = utf8__width(s);

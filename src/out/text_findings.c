@@ -49,7 +49,8 @@ static void evidence_item(struct list *l, const char *key, json_t *v)
 	case JSON_INTEGER:
 		if (!json_integer_value(v))
 			break; /* condensed: what did not happen is in the JSON report */
-		if (has_suffix(key, "_ns", &len) || has_suffix(key, "_bytes", &len) || has_suffix(key, "_pct", &len))
+		if (has_suffix(key, "_ns", &len) || has_suffix(key, "_bytes", &len) ||
+			has_suffix(key, "_pct", &len))
 			evidence_number(l, key, (double)json_integer_value(v));
 		else
 			list__add(l, "  ", "%s=%" JSON_INTEGER_FORMAT, key, json_integer_value(v));
@@ -132,7 +133,8 @@ static void checked(struct text *t, const struct diagnosis *d)
 	for (i = 0; i < d->n_not_checked; i++) {
 		const struct not_checked *n = &d->not_checked[i];
 
-		list__add(&l, "; ", "%s%s%s%s", n->rule, n->why ? " (" : "", n->why ? n->why : "", n->why ? ")" : "");
+		list__add(&l, "; ", "%s%s%s%s", n->rule, n->why ? " (" : "", n->why ? n->why : "",
+			n->why ? ")" : "");
 	}
 	if (l.s)
 		text__wrapf(t, ATTR_YELLOW, 0, 2, "Not checked: %s.", l.s);

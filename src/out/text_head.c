@@ -46,13 +46,15 @@ static char *target_text(const struct text *t, const char *target, const char *e
 	if (utf8__width(target) + tail > columns) {
 		dots = text__ellipsis(t->o);
 		tail += utf8__width(dots);
-		len = utf8__fit(target, columns > tail + MIN_TARGET_COLUMNS ? columns - tail : MIN_TARGET_COLUMNS);
+		len = utf8__fit(target,
+			columns > tail + MIN_TARGET_COLUMNS ? columns - tail : MIN_TARGET_COLUMNS);
 	}
 	return asprintf(&s, "%.*s%s%s", (int)len, target, dots, ended) < 0 ? NULL : s;
 }
 
 /* One line if a useful part of the target fits behind the facts, else two. */
-static void put_first_line(struct text *t, enum attr a, const char *facts, const char *target, const char *ended)
+static void put_first_line(struct text *t, enum attr a, const char *facts, const char *target,
+	const char *ended)
 {
 	size_t used = utf8__width(facts) + 2, width = (size_t)t->o->width, least = utf8__width(target);
 	char *text;
@@ -102,12 +104,12 @@ static void what_was_observed(struct text *t)
 	if (!text__saw_anything(t))
 		list__add(&facts, "", "NOTHING USED io_uring: no ring and no request in %s", duration);
 	else if (!text__saw_requests(t))
-		list__add(&facts, "", "NO REQUESTS on %s %s in %s", rings, text__plural(n_rings, "ring", "rings"),
-			duration);
+		list__add(&facts, "", "NO REQUESTS on %s %s in %s", rings,
+			text__plural(n_rings, "ring", "rings"), duration);
 	else
-		list__add(&facts, "", "%s %s, %s %s in %s (%s/s)", rings, text__plural(n_rings, "ring", "rings"),
-			fmt_count(requests, (double)n), text__plural(n, "request", "requests"), duration,
-			text__rate(rate, s, (double)n));
+		list__add(&facts, "", "%s %s, %s %s in %s (%s/s)", rings,
+			text__plural(n_rings, "ring", "rings"), fmt_count(requests, (double)n),
+			text__plural(n, "request", "requests"), duration, text__rate(rate, s, (double)n));
 	if (facts.s)
 		first_line(t, text__saw_requests(t) ? ATTR_BOLD : ATTR_RED, facts.s);
 	list__end(&facts, t);
@@ -124,7 +126,8 @@ static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct 
 	if (f->records_lost)
 		list__add(wrong, "; ", "%s records lost", fmt_count(n, (double)f->records_lost));
 	if (f->missed_known && f->missed)
-		list__add(wrong, "; ", "%s events skipped by the kernel (recursion)", fmt_count(n, (double)f->missed));
+		list__add(wrong, "; ", "%s events skipped by the kernel (recursion)",
+			fmt_count(n, (double)f->missed));
 	if (f->table_full)
 		list__add(gaps, "; ", "%s requests not timed (in-flight table full)",
 			fmt_count(n, (double)f->table_full));
@@ -233,11 +236,15 @@ static void how_completely(struct text *t)
 		if (sum.s)
 			text__wrapf(t, ATTR_PLAIN, 0, 2, "%s.", sum.s);
 	} else if (sum.s) {
-		claim(t, full ? "Counts exact, every request tracked" : "Nothing lost of what could be observed", sum.s);
+		claim(t,
+			full ? "Counts exact, every request tracked"
+			     : "Nothing lost of what could be observed",
+			sum.s);
 	}
 	list__end(&sum, t);
 	if (!s->fidelity.missed_known)
-		text__wrap(t, ATTR_YELLOW, 0, 2, "Skipped events are not counted by this kernel (before 5.12).");
+		text__wrap(t, ATTR_YELLOW, 0, 2,
+			"Skipped events are not counted by this kernel (before 5.12).");
 	feature_notes(t, FEATURE_OFF, ATTR_YELLOW, "Not observed, n/a below");
 	feature_notes(t, FEATURE_DEGRADED, ATTR_YELLOW, "Observed in part");
 }

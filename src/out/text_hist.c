@@ -85,8 +85,8 @@ static size_t choose_rows(const struct rs_lat *l, struct row rows[RS_HIST_BUCKET
 /* part / whole of `columns` as a bar; anything above 0 leaves a trace. */
 static void draw_bar(char *bar, uint64_t part, uint64_t whole, int columns, bool unicode)
 {
-	static const char *const eighths[] = { "", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589",
-		"\u2588" };
+	static const char *const eighths[] = { "", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a",
+		"\u2589", "\u2588" };
 	int units = unicode ? 8 : 1, n;
 	char *p = bar;
 

@@ -16,6 +16,7 @@ static const struct table_column columns[] = {
 	{ .head = "OP", .list = true, .min = 8 },
 	{ .head = "COUNT", .right = true },
 	{ .head = "REQ/S", .right = true, .drop = 8 },
+	{ .head = "REJ", .right = true, .optional = true, .drop = 10 },
 	{ .head = "FLIGHT", .right = true, .optional = true, .drop = 6 },
 	{ .head = "PUNT", .right = true, .drop = 3 },
 	{ .head = "ARMED", .right = true, .optional = true, .drop = 9 },
@@ -94,6 +95,17 @@ static void share_cell(struct table *tab, bool known, uint64_t part, uint64_t wh
 		table__cell(tab, ATTR_PLAIN, "%s", fmt_pct(buf, (double)part, (double)whole));
 }
 
+/* Not observed: the column stays away, the counters below the table say n/a. */
+static void reject_cell(struct table *tab, const struct snapshot *s, uint64_t n)
+{
+	char buf[FMT_LEN];
+
+	if (!snapshot__knows(s, RS_F_REJECT) || !n)
+		table__cell(tab, ATTR_PLAIN, "-");
+	else
+		table__cell(tab, ATTR_YELLOW, "%s", fmt_count(buf, (double)n));
+}
+
 static void op_row(struct table *tab, struct text *t, const char *ring, const struct op_stats *o)
 {
 	const struct snapshot *s = t->r->snap;
@@ -105,14 +117,16 @@ static void op_row(struct table *tab, struct text *t, const char *ring, const st
 	table__cell(tab, ATTR_BOLD, "%s", op_name(o->op, name));
 	table__cell(tab, ATTR_PLAIN, "%s", fmt_count(buf, (double)submitted));
 	table__cell(tab, ATTR_PLAIN, "%s", text__rate(buf, s, (double)submitted));
+	reject_cell(tab, s, o->c[RS_SC_REJECTED]);
 	table__cell(tab, ATTR_PLAIN, "%s", o->in_flight ? fmt_count(buf, (double)o->in_flight) : "-");
 	share_cell(tab, snapshot__knows(s, RS_F_PUNT), op_stats__punted(o), submitted);
 	share_cell(tab, snapshot__knows(s, RS_F_POLL), o->c[RS_SC_POLL_ARMED], submitted);
 	latency_cells(tab, s, o);
 	if (op_traits(o->op) & RS_OP_BYTES)
 		table__cell(tab, ATTR_PLAIN, "%s",
-			s->duration_ns ? fmt_bytes(buf, (double)o->c[RS_SC_BYTES] * 1e9 / (double)s->duration_ns) :
-					 "n/a");
+			s->duration_ns
+				? fmt_bytes(buf, (double)o->c[RS_SC_BYTES] * 1e9 / (double)s->duration_ns)
+				: "n/a");
 	else
 		table__cell(tab, ATTR_PLAIN, "-");
 	errors_cell(tab, t, o);
@@ -134,9 +148,9 @@ static void ops_cut(struct text *t, size_t shown)
 		requests += t->ops.ops[i].c[RS_SC_SUBMITTED];
 		errors += t->ops.ops[i].c[RS_SC_ERRORS];
 	}
-	text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %zu more %s with %s requests (%s), %s %s", text__ellipsis(t->o),
-		t->ops.n - shown, text__plural(t->ops.n - shown, "opcode", "opcodes"), fmt_count(n, (double)requests),
-		fmt_pct(share, (double)requests, (double)t->totals.submitted),
+	text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %zu more %s with %s requests (%s), %s %s",
+		text__ellipsis(t->o), t->ops.n - shown, text__plural(t->ops.n - shown, "opcode", "opcodes"),
+		fmt_count(n, (double)requests), fmt_pct(share, (double)requests, (double)t->totals.submitted),
 		snapshot__knows(t->r->snap, RS_F_COMPLETE) ? fmt_count(failed, (double)errors) : "n/a",
 		text__plural(errors, "error", "errors"));
 }

@@ -23,12 +23,15 @@ static void put_counters(struct text *t)
 		{ sum->cqes_aux, "auxiliary CQE", "auxiliary CQEs", RS_F_COMPLETE },
 		{ sum->notifs, "zero-copy notification", "zero-copy notifications", RS_F_COMPLETE },
 	};
+	uint64_t op_errors = 0;
 	struct list l = { 0 };
 	char n[FMT_LEN];
 	size_t i;
 
 	if (!t->ops.n && !sum->rejected)
 		return;
+	for (i = 0; i < t->ops.n; i++)
+		op_errors += t->ops.ops[i].c[RS_SC_ERRORS];
 	if (sum->batches_known && sum->batches)
 		list__add(&l, ", ", "%s %s of %.1f SQEs on average", fmt_count(n, (double)sum->batches),
 			text__plural(sum->batches, "batch", "batches"),
@@ -40,6 +43,9 @@ static void put_counters(struct text *t)
 			list__add(&l, ", ", "%s %s", fmt_count(n, (double)counters[i].n),
 				text__plural(counters[i].n, counters[i].one, counters[i].many));
 	}
+	if (sum->errors > op_errors)
+		list__add(&l, ", ", "%s errors in overflowed CQEs",
+			fmt_count(n, (double)(sum->errors - op_errors)));
 	if (l.s)
 		text__wrap(t, ATTR_PLAIN, 0, 2, l.s);
 	list__end(&l, t);

@@ -134,7 +134,8 @@ static void fact_cell(struct table *tab, uint64_t n)
 
 static void batch_cell(struct table *tab, const struct totals *sum)
 {
-	double mean = sum->batches ? ((double)sum->submitted + (double)sum->rejected) / (double)sum->batches : 0;
+	double mean =
+		sum->batches ? ((double)sum->submitted + (double)sum->rejected) / (double)sum->batches : 0;
 	char buf[FMT_LEN];
 
 	if (!sum->batches_known)
@@ -156,7 +157,8 @@ static void sqpoll_cell(struct table *tab, const struct ring_stats *r)
 	else if (!r->sq_cpu_known || !r->sq_alive_ns)
 		table__cell(tab, ATTR_PLAIN, "n/a");
 	else
-		table__cell(tab, ATTR_PLAIN, "%s", fmt_pct(buf, (double)r->sq_cpu_ns, (double)r->sq_alive_ns));
+		table__cell(tab, ATTR_PLAIN, "%s",
+			fmt_pct(buf, (double)r->sq_cpu_ns, (double)r->sq_alive_ns));
 }
 
 static const char *state_text(const struct snapshot *s, const struct ring_stats *r)
@@ -203,16 +205,20 @@ static void rings_cut(struct text *t, const struct ranked_ring *ranked, size_t s
 	char n[FMT_LEN], share[FMT_LEN];
 	size_t i;
 
-	if (!rings)
-		return;
 	for (i = shown; i < s->n_rings; i++)
 		requests += ranked[i].totals.submitted;
 	if (s->others)
 		requests += ring_stats__totals(s->others).submitted;
-	text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %" PRIu64 " more %s with %s requests (%s)%s", text__ellipsis(t->o), rings,
-		text__plural(rings, "ring", "rings"), fmt_count(n, (double)requests),
-		fmt_pct(share, (double)requests, (double)t->totals.submitted),
-		shown < s->n_rings ? "; --rings lists them" : "");
+	fmt_count(n, (double)requests);
+	fmt_pct(share, (double)requests, (double)t->totals.submitted);
+	if (rings)
+		text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %" PRIu64 " more %s with %s requests (%s)%s",
+			text__ellipsis(t->o), rings, text__plural(rings, "ring", "rings"), n, share,
+			shown < s->n_rings ? "; --rings lists them" : "");
+	else if (s->others)
+		text__wrapf(t, ATTR_PLAIN, 0, 2,
+			"%s and rings without an entry of their own with %s requests (%s)",
+			text__ellipsis(t->o), n, share);
 }
 
 void text__rings(struct text *t)
@@ -222,7 +228,7 @@ void text__rings(struct text *t)
 	struct ranked_ring *ranked;
 	struct table *tab;
 
-	if (!s->n_rings && !s->n_others)
+	if (!s->n_rings && !s->others)
 		return;
 	ranked = rank_rings(s);
 	if (!ranked) {
@@ -231,7 +237,7 @@ void text__rings(struct text *t)
 	}
 	if (n > MAX_RINGS && !t->o->rings)
 		n = MAX_RINGS;
-	text__title(t, n < s->n_rings || s->n_others ? "Rings, the busiest" : "Rings");
+	text__title(t, n < s->n_rings || s->others ? "Rings, the busiest" : "Rings");
 	tab = table__new(ring_columns, sizeof(ring_columns) / sizeof(ring_columns[0]));
 	for (i = 0; i < n; i++)
 		ring_row(tab, t, &ranked[i]);
@@ -242,7 +248,8 @@ void text__rings(struct text *t)
 
 static int by_workers(const void *a, const void *b)
 {
-	const struct task_stats *x = *(const struct task_stats *const *)a, *y = *(const struct task_stats *const *)b;
+	const struct task_stats *x = *(const struct task_stats *const *)a;
+	const struct task_stats *y = *(const struct task_stats *const *)b;
 	uint64_t nx = (uint64_t)x->workers_bounded_max + x->workers_unbounded_max;
 	uint64_t ny = (uint64_t)y->workers_bounded_max + y->workers_unbounded_max;
 
@@ -321,9 +328,11 @@ void text__registers(struct text *t)
 		table__row(tab);
 		table__cell(tab, ATTR_PLAIN, "%s", register_name(r->op, name));
 		table__cell(tab, ATTR_PLAIN, "%s", fmt_count(buf, (double)r->count));
-		table__cell(tab, r->errors ? ATTR_YELLOW : ATTR_PLAIN, "%s", fmt_count(buf, (double)r->errors));
+		table__cell(tab, r->errors ? ATTR_YELLOW : ATTR_PLAIN, "%s",
+			fmt_count(buf, (double)r->errors));
 	}
 	table__print(tab, t, true, false);
 	if (n < s->n_registers)
-		text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %zu more kinds", text__ellipsis(t->o), s->n_registers - n);
+		text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %zu more kinds", text__ellipsis(t->o),
+			s->n_registers - n);
 }

@@ -26,6 +26,7 @@ struct session {
 	struct session_maps maps;
 	struct session_tables tables;
 	struct bpf_link *links[RS_F_COUNT];
+	struct ring_buffer *wakeups;
 	bool scan;
 	char *log;
 	const char **refused; /* by variant */
@@ -56,6 +57,17 @@ static uint32_t power_of_two(uint32_t n)
 	return p;
 }
 
+/*
+ * Where io_uring_submit_req exists, requests complete from the submission state's list or on
+ * a worker and nowhere else (6.1 has further ways), so an overflow event finds its request.
+ */
+static bool exact_overflows(const struct session *s)
+{
+	const struct variant *submit = s->plan.chosen[RS_F_SUBMIT];
+
+	return submit && !strcmp(submit->hook, "io_uring_submit_req");
+}
+
 static void fill_config(struct session *s, const struct session_options *o)
 {
 	struct rs_config *c = &s->skel->rodata->rs_config;
@@ -63,6 +75,15 @@ static void fill_config(struct session *s, const struct session_options *o)
 
 	c->all = o->all;
 	c->group_mask = s->tables.n_groups - 1;
+	c->overflow_names_request = exact_overflows(s);
+	c->wake_from = session__rings_high_water(s);
+	c->by_user = o->by_user;
+	c->user = o->user;
+	c->by_cgroup = o->by_cgroup;
+	c->cgroup_id = o->cgroup_id;
+	c->by_comm = o->comm != NULL;
+	if (o->comm)
+		strncpy(c->comm, o->comm, sizeof(c->comm) - 1);
 	for (op = 0; op < RS_OPS; op++)
 		c->op_traits[op] = (__u8)op_traits(op);
 }
@@ -82,6 +103,7 @@ static int size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max_rings);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series);
 	/* addresses of rings that are gone may stay for a while */
 	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max_rings * 2);
 }
@@ -123,13 +145,24 @@ static size_t refused_variant(const struct session *s)
 	return n_variants;
 }
 
+/*
+ * CO-RE against the kernel proper only: looking for a type in the modules' BTF too needs
+ * CAP_SYS_ADMIN, and io_uring is never a module.
+ */
+static struct ringside_bpf *open_object(void)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = "/sys/kernel/btf/vmlinux");
+
+	return ringside_bpf__open_opts(&opts);
+}
+
 static int load_once(struct session *s, const struct session_options *o, const struct btf *btf,
 	struct kallsyms *syms)
 {
 	int err;
 
 	plan__select(btf, kallsyms__lookup, syms, s->refused, &s->plan);
-	s->skel = ringside_bpf__open();
+	s->skel = open_object();
 	if (!s->skel)
 		return -errno;
 	err = size_maps(s, o);
@@ -186,6 +219,35 @@ static int load(struct session *s, const struct session_options *o, const struct
 	}
 }
 
+uint32_t session__rings_high_water(const struct session *s)
+{
+	return s->tables.n_rings / 2;
+}
+
+static int ignore_wakeup(void *ctx, void *data, size_t size)
+{
+	(void)ctx;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
+static int open_wakeups(struct session *s)
+{
+	s->wakeups = ring_buffer__new(bpf_map__fd(s->skel->maps.rs_wakeups), ignore_wakeup, NULL, NULL);
+	return s->wakeups ? 0 : -errno;
+}
+
+int session__wakeup_fd(const struct session *s)
+{
+	return ring_buffer__epoll_fd(s->wakeups);
+}
+
+void session__drain_wakeups(struct session *s)
+{
+	ring_buffer__consume(s->wakeups);
+}
+
 static void *map_table(const struct bpf_map *map, size_t value_size, size_t n, int prot)
 {
 	void *p = mmap(NULL, value_size * n, prot, MAP_SHARED, bpf_map__fd(map), 0);
@@ -230,6 +292,7 @@ static void name_maps(struct session *s)
 		.free_series = bpf_map__fd(k->maps.rs_free_series),
 		.errnos = bpf_map__fd(k->maps.rs_errnos),
 		.overflowed = bpf_map__fd(k->maps.rs_overflowed),
+		.series_index = bpf_map__fd(k->maps.rs_series_index),
 		.registers = bpf_map__fd(k->maps.rs_registers),
 		.workers = bpf_map__fd(k->maps.rs_workers),
 		.sq_exits = bpf_map__fd(k->maps.rs_sq_exits),
@@ -395,6 +458,7 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 	name_maps(s);
 	err = map_tables(s);
 	err = err ? err : fill_tables(s);
+	err = err ? err : open_wakeups(s);
 	err = err ? err : add_targets(s, o);
 	if (err) {
 		snprintf(errmsg, errsize, "can't set up the BPF maps: %s", strerror(-err));
@@ -429,14 +493,14 @@ int session__open(const struct session_options *o, struct session **ret, char *e
 	return 0;
 }
 
-/* Reading the iterator to its end makes it meet every open file once. */
-static int scan_rings(struct session *s)
+/* Reading an iterator to its end makes it meet every open file, or task, once. */
+static int run_iterator(const struct bpf_link *link)
 {
 	char buf[64];
 	ssize_t n;
 	int fd;
 
-	fd = bpf_iter_create(bpf_link__fd(s->links[RS_F_RING_SCAN]));
+	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return fd;
 	do {
@@ -447,17 +511,26 @@ static int scan_rings(struct session *s)
 	return (int)n;
 }
 
-int session__activate(struct session *s)
+static void scan(struct session *s, enum rs_feature f)
 {
-	struct feature_state *st = &s->plan.state[RS_F_RING_SCAN];
+	struct feature_state *st = &s->plan.state[f];
 	int err;
 
-	if (s->scan && s->links[RS_F_RING_SCAN]) {
-		err = scan_rings(s);
-		if (err) {
-			st->level = FEATURE_DEGRADED;
-			snprintf(st->why, sizeof(st->why), "scanning open files: %s", strerror(-err));
-		}
+	if (!s->links[f])
+		return;
+	err = run_iterator(s->links[f]);
+	if (!err)
+		return;
+	st->level = FEATURE_DEGRADED;
+	snprintf(st->why, sizeof(st->why), "reading the iterator: %s", strerror(-err));
+}
+
+int session__activate(struct session *s)
+{
+	/* files first: they know the descriptor */
+	if (s->scan) {
+		scan(s, RS_F_RING_SCAN);
+		scan(s, RS_F_RING_SCAN_REG);
 	}
 	__atomic_store_n(&s->skel->bss->rs.active, 1, __ATOMIC_RELEASE);
 	return 0;
@@ -485,6 +558,7 @@ void session__close(struct session *s)
 		return;
 	for (f = 0; f < RS_F_COUNT; f++)
 		bpf_link__destroy(s->links[f]);
+	ring_buffer__free(s->wakeups);
 	unmap_tables(s);
 	if (s->skel)
 		ringside_bpf__destroy(s->skel);
@@ -537,20 +611,27 @@ bool session__missed(const struct session *s, uint64_t *ret)
 	return known;
 }
 
+int session__recycle_series(struct session *s, const struct rs_series_key *key, uint32_t idx)
+{
+	if (bpf_map_delete_elem(s->maps.series_index, key))
+		return -errno;
+	reset_series(&s->tables.series[idx]);
+	return bpf_map_update_elem(s->maps.free_series, NULL, &idx, BPF_ANY) ? -errno : 0;
+}
+
 int session__recycle_ring(struct session *s, uint32_t idx)
 {
 	struct session_tables *t = &s->tables;
 	struct rs_ring *r = &t->rings[idx];
+	struct rs_series_key key = {.ring_uid = r->uid, .kind = RS_SERIES_MAIN};
 	uint32_t generation = (r->uid >> 16) + 1, op;
+	int err;
 
 	for (op = 0; op < RS_OPS; op++) {
-		uint32_t se = r->series[op];
-
-		if (se < RS_SERIES_FIRST)
-			continue;
-		reset_series(&t->series[se]);
-		if (bpf_map_update_elem(s->maps.free_series, NULL, &se, BPF_ANY))
-			return -errno;
+		key.op = (__u16)op;
+		err = r->series[op] < RS_SERIES_FIRST ? 0 : session__recycle_series(s, &key, r->series[op]);
+		if (err)
+			return err;
 	}
 	/* generation 0 is ring 0's alone */
 	reset_ring(r, idx, generation & 0xffff ? generation & 0xffff : 1);

@@ -22,6 +22,11 @@ struct session_options {
 	uint32_t max_inflight;	/* slots, rounded up to a power of 2 */
 	uint32_t max_rings;
 	uint32_t max_series;
+	/* filters on a ring's owner: all that are given must hold */
+	bool by_user, by_cgroup;
+	uint32_t user;
+	uint64_t cgroup_id;
+	const char *comm; /* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
 	/* gets what libbpf and the verifier said whenever a load failed, also when the next try succeeds; may be NULL */
 	void (*on_refusal)(const char *text);
 };
@@ -29,10 +34,11 @@ struct session_options {
 #define SESSION_DEFAULT_INFLIGHT 65536u
 #define SESSION_DEFAULT_RINGS 2048u
 #define SESSION_DEFAULT_SERIES 2048u
+#define SESSION_MAX_SERIES (65535u - RS_SERIES_FIRST) /* indexes have 16 bits */
 
 /* File descriptors of the maps, owned by the session. */
 struct session_maps {
-	int ring_index, free_rings, free_series, errnos, overflowed, registers, workers, sq_exits;
+	int ring_index, free_rings, free_series, errnos, overflowed, series_index, registers, workers, sq_exits;
 };
 
 /* The mapped tables. Written by the programs while active. */
@@ -72,6 +78,16 @@ const struct rs_global *session__global(const struct session *s);
 
 /* Runs of our programs that the kernel skipped because one was active on that CPU. False: not known. */
 bool session__missed(const struct session *s, uint64_t *ret);
+
+/* Readable when ring entries run short; owned by the session. */
+int session__wakeup_fd(const struct session *s);
+/* Makes the descriptor unreadable until entries run short again. */
+void session__drain_wakeups(struct session *s);
+/* More than this many entries in use are short. */
+uint32_t session__rings_high_water(const struct session *s);
+
+/* Returns a series that was read out. 0 or negative errno. */
+int session__recycle_series(struct session *s, const struct rs_series_key *key, uint32_t idx);
 
 /* Returns an entry whose ring has been read out and is gone. 0 or negative errno. */
 int session__recycle_ring(struct session *s, uint32_t idx);

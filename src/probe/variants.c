@@ -17,7 +17,9 @@ const struct variant variants[] = {
 	ROW(RING_CREATE, "rs_create", "io_uring_create", "s32,*,u32,u32,u32"),
 	ROW(RING_EXIT, "rs_ring_exit", "workqueue_queue_work", "s32,pool_workqueue*,work_struct*",
 		.fields = "io_ring_ctx.exit_work", .ksym = "io_ring_exit_work"),
-	ROW(RING_SCAN, "rs_scan", "iter:task_file", NULL, .fields = "file.private_data", .ksym = "io_uring_poll"),
+	ROW(RING_SCAN, "rs_scan_files", "iter:task_file", NULL, .fields = "file.private_data",
+		.ksym = "io_uring_poll"),
+	ROW(RING_SCAN_REG, "rs_scan_tasks", "iter:task", NULL, .fields = "io_uring_task.registered_rings"),
 	ROW(REJECT, "rs_req_failed", "io_uring_req_failed", "io_uring_sqe*,io_kiocb*,s32"),
 	ROW(OVERFLOW, "rs_cqe_overflow", "io_uring_cqe_overflow", "*,u64,s32,u32,*"),
 	/* the second argument was an int, then a bool; the first is the same since 5.19 */

@@ -48,12 +48,12 @@ int signal_state__save(struct signal_state *ret)
 /* Dispositions first: an unblocked signal must not find a handler of ringside. */
 static int signal_state__restore(const struct signal_state *s)
 {
-	struct sigaction sa, want = {.sa_handler = SIG_DFL};
+	struct sigaction sa, want = { .sa_handler = SIG_DFL };
 
 	for (int sig = 1; sig < NSIG; sig++) {
 		want.sa_handler = sigismember(&s->ignored, sig) == 1 ? SIG_IGN : SIG_DFL;
 		if (sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != want.sa_handler &&
-		        sigaction(sig, &want, NULL))
+			sigaction(sig, &want, NULL))
 			return -errno;
 	}
 	return sigprocmask(SIG_SETMASK, &s->mask, NULL) ? -errno : 0;
@@ -123,7 +123,7 @@ static int become(const struct run_as *as)
 	int err;
 
 	if (setgroups(as->n_groups, as->groups) || setresgid(as->gid, as->gid, as->gid) ||
-	        setresuid(as->uid, as->uid, as->uid))
+		setresuid(as->uid, as->uid, as->uid))
 		return -errno;
 	err = set_or_unset("USER", as->name);
 	if (!err)
@@ -197,8 +197,8 @@ child_main(int sock, char *const argv[], const struct run_as *as, const struct s
 }
 
 /* Forks with every signal blocked, so that the child starts without a handler having run in it. */
-static pid_t fork_held(
-        int socks[2], char *const argv[], const struct run_as *as, const struct signal_state *signals)
+static pid_t fork_held(int socks[2], char *const argv[], const struct run_as *as,
+	const struct signal_state *signals)
 {
 	sigset_t all, before;
 	pid_t pid;
@@ -263,8 +263,8 @@ static int keep_exit_statuses(void)
 	return signal(SIGCHLD, SIG_DFL) == SIG_ERR ? -errno : 0;
 }
 
-int child__spawn(
-        char *const argv[], const struct run_as *as, const struct signal_state *signals, struct child **ret)
+int child__spawn(char *const argv[], const struct run_as *as, const struct signal_state *signals,
+	struct child **ret)
 {
 	struct signal_state now;
 	struct child *c;

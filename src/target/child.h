@@ -32,8 +32,8 @@ int signal_state__save(struct signal_state *ret);
  * 0; -ENOENT: no such program; -EACCES: not executable by that user; other negative errno.
  * *ret is untouched on failure.
  */
-int child__spawn(
-	char *const argv[], const struct run_as *as, const struct signal_state *signals, struct child **ret);
+int child__spawn(char *const argv[], const struct run_as *as, const struct signal_state *signals,
+	struct child **ret);
 
 pid_t child__pid(const struct child *c);
 /* A pidfd: polls readable once the child ended. Owned by c. */

@@ -78,7 +78,7 @@ static bool contains(const struct pid_set *s, pid_t pid)
 
 int pid_set__open(const pid_t *pids, size_t n, struct pid_set *ret, pid_t *ret_bad)
 {
-	struct pid_set s = {0};
+	struct pid_set s = { 0 };
 	pid_t pid;
 	int fd;
 
@@ -113,7 +113,7 @@ size_t pid_set__refresh(struct pid_set *s)
 	size_t running = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		struct pollfd p = {.fd = s->fds[i], .events = POLLIN};
+		struct pollfd p = { .fd = s->fds[i], .events = POLLIN };
 
 		if (p.fd < 0)
 			continue;
@@ -137,5 +137,5 @@ void pid_set__free(struct pid_set *s)
 	}
 	free(s->pids);
 	free(s->fds);
-	*s = (struct pid_set){0};
+	*s = (struct pid_set){ 0 };
 }

@@ -90,7 +90,7 @@ static int read_groups(struct run_as *u, FILE *f)
 
 int run_as__lookup(uid_t uid, gid_t gid, const char *name, FILE *passwd, FILE *group, struct run_as *ret)
 {
-	struct run_as u = {.uid = uid, .gid = gid};
+	struct run_as u = { .uid = uid, .gid = gid };
 	int err;
 
 	err = add_group(&u, gid);
@@ -168,5 +168,5 @@ void run_as__free(struct run_as *u)
 	free(u->name);
 	free(u->home);
 	free(u->shell);
-	*u = (struct run_as){0};
+	*u = (struct run_as){ 0 };
 }

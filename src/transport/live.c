@@ -48,11 +48,16 @@ int live__start(struct session *s, struct live **ret)
 
 int live__tick(struct live *l)
 {
-	size_t used = live_rings__track(l);
+	size_t used;
 
-	if (used * 2 < session__tables(l->s)->n_rings)
-		return 0;
-	return live_rings__retire(l);
+	session__drain_wakeups(l->s);
+	used = live_rings__track(l);
+	return used < session__rings_high_water(l->s) ? 0 : live_rings__retire(l);
+}
+
+int live__wakeup_fd(const struct live *l)
+{
+	return session__wakeup_fd(l->s);
 }
 
 void live__stop(struct live *l)

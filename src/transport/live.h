@@ -21,6 +21,9 @@ int live__start(struct session *s, struct live **ret);
 #define LIVE_TICK_MS 100
 int live__tick(struct live *l);
 
+/* Becomes readable when a tick is needed at once; owned by the session. */
+int live__wakeup_fd(const struct live *l);
+
 /* Freezes the session: later snapshots all show this moment. */
 void live__stop(struct live *l);
 

@@ -62,6 +62,59 @@ int live_maps__take_errnos(const struct session *s, struct ring_stats *r)
 	return err;
 }
 
+static int add_extra(const struct session *s, struct ring_stats *r, const struct rs_series_key *key, uint32_t idx)
+{
+	const struct session_tables *t = session__tables(s);
+	struct op_stats *o;
+
+	if (idx >= t->n_series)
+		return 0;
+	o = ring_stats__op(r, key->op);
+	if (!o)
+		return -ENOMEM;
+	return op_stats__add_extra(key->kind == RS_TAG_MULTI ? &o->multishot_gap : &o->notif_delay,
+		&t->series[idx].lat);
+}
+
+int live_maps__extras(const struct session *s, struct snapshot *snap)
+{
+	int fd = session__maps(s)->series_index, err = 0;
+	struct rs_series_key key, *prev = NULL;
+	struct ring_stats *r;
+	uint32_t idx;
+
+	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
+		prev = &key;
+		if (key.kind == RS_SERIES_MAIN)
+			continue;
+		r = ring_of_uid(snap, key.ring_uid);
+		if (r && !bpf_map_lookup_elem(fd, &key, &idx))
+			err = add_extra(s, r, &key, idx);
+	}
+	return err;
+}
+
+int live_maps__take_extras(struct session *s, struct ring_stats *r)
+{
+	int fd = session__maps(s)->series_index, err = 0;
+	struct rs_series_key key = {.ring_uid = r->uid};
+	uint32_t idx;
+	size_t i;
+
+	/* only opcodes of the ring can have one */
+	for (i = 0; !err && i < 2 * r->n_ops; i++) {
+		key.op = (__u16)r->ops[i / 2].op;
+		key.kind = i % 2 ? RS_TAG_NOTIF : RS_TAG_MULTI;
+		if (bpf_map_lookup_elem(fd, &key, &idx))
+			continue;
+		err = add_extra(s, r, &key, idx);
+		if (err)
+			break;
+		err = session__recycle_series(s, &key, idx);
+	}
+	return err;
+}
+
 static int compare_tasks(const void *a, const void *b)
 {
 	const struct task_stats *x = a, *y = b;

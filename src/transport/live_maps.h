@@ -11,6 +11,11 @@ int live_maps__errnos(const struct session *s, struct snapshot *snap);
 /* Moves the errnos of r->uid out of the map. 0 or -ENOMEM. */
 int live_maps__take_errnos(const struct session *s, struct ring_stats *r);
 
+/* Gives the opcodes of s their multishot gaps and notification delays. 0 or -ENOMEM. */
+int live_maps__extras(const struct session *s, struct snapshot *snap);
+/* Adds those of r->uid to r and gives their series back. 0 or negative errno. */
+int live_maps__take_extras(struct session *s, struct ring_stats *r);
+
 int live_maps__tasks(const struct session *s, struct snapshot *snap);
 int live_maps__registers(const struct session *s, struct snapshot *snap);
 

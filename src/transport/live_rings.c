@@ -194,6 +194,7 @@ static int read_others(const struct live *l, const struct slot_counts *c, struct
 	if (err)
 		return err;
 	t = ring_stats__totals(&zero);
+	zero.batchless = t.submitted + t.rejected;
 	s->fidelity.rings_full = t.submitted;
 	if (zero.n_ops || l->n_retired_sum) {
 		s->others = calloc(1, sizeof(*s->others));
@@ -217,6 +218,7 @@ int live_rings__read(struct live *l, struct snapshot *s)
 	err = read_each(l, &c, s);
 	err = err ? err : read_others(l, &c, s);
 	err = err ? err : live_maps__errnos(l->s, s);
+	err = err ? err : live_maps__extras(l->s, s);
 	slot_counts__free(&c);
 	return err;
 }
@@ -269,6 +271,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c)
 			return 0;
 		}
 		err = live_maps__take_errnos(l->s, &stats);
+		err = err ? err : live_maps__take_extras(l->s, &stats);
 		err = err ? err : keep_retired(l, &stats);
 		if (err) {
 			ring_stats__free(&stats);

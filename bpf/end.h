@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/* The end of a request, however it was learnt of; and the CQEs that end none. */
+#ifndef RINGSIDE_END_H
+#define RINGSIDE_END_H
+
+#include "rings.h"
+#include "slots.h"
+#include "tags.h"
+#include "workers.h"
+
+struct completion {
+	u64 ctx;
+	u64 req;
+	u64 user_data;
+	s32 res;
+	u32 cflags;
+};
+
+static __noinline int count_errno(u32 ring_uid, u32 op, s32 res)
+{
+	struct rs_errno_key key = {.ring_uid = ring_uid, .op = op, .err = -res};
+	u64 one = 1, *n;
+
+	n = bpf_map_lookup_elem(&rs_errnos, &key);
+	if (!n) {
+		if (!bpf_map_update_elem(&rs_errnos, &key, &one, BPF_NOEXIST))
+			return 0;
+		n = bpf_map_lookup_elem(&rs_errnos, &key);
+	}
+	if (n)
+		ATOMIC_ADD(n, 1);
+	else
+		ATOMIC_ADD(&rs.errnos_full, 1);
+	return 0;
+}
+
+/* A request that we did not see being submitted, or found no slot for. */
+static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
+{
+	struct rs_ring *r = ring_get(ctx, PTR_LOW32(ctx));
+	struct rs_series *se;
+	u32 idx, op;
+
+	if (!r)
+		return 0;
+	op = BPF_CORE_READ((struct io_kiocb *)req, opcode);
+	idx = series_of(r, op);
+	se = series_at(idx);
+	if (!se)
+		return 0;
+	/* rare enough to be atomic always */
+	rs_series_end(se, res, 1);
+	if (res < 0)
+		count_errno(r->uid, se->op, res);
+	if ((s64)r->no_slot > 0)
+		ATOMIC_ADD(&r->no_slot, -1);
+	else if (r->flags & RS_RING_CREATED_IN_WINDOW)
+		ATOMIC_ADD(&se->c[RS_SC_UNTRACKED], 1);
+	else
+		ATOMIC_ADD(&se->c[RS_SC_AT_ATTACH], 1);
+	return 0;
+}
+
+/* A CQE that ends no request. */
+static __noinline int count_other_cqe(const struct completion *c)
+{
+	struct rs_tag_key key = {};
+	struct rs_ring *r;
+
+	if (!c)
+		return 0;
+	r = ring_get(c->ctx, PTR_LOW32(c->ctx));
+	if (!r)
+		return 0;
+	key.ring_uid = r->uid;
+	key.user_data = c->user_data;
+	if (c->cflags & IORING_CQE_F_NOTIF) {
+		ATOMIC_ADD(&r->c[RS_RC_NOTIFS], 1);
+		key.kind = RS_TAG_NOTIF;
+		return tag_cqe(&key, c->res, true);
+	}
+	if (c->cflags & IORING_CQE_F_MORE) {
+		ATOMIC_ADD(&r->c[RS_RC_CQES_MULTISHOT], 1);
+		key.kind = RS_TAG_MULTI;
+		return tag_cqe(&key, c->res, false);
+	}
+	ATOMIC_ADD(&r->c[RS_RC_CQES_AUX], 1);
+	return 0;
+}
+
+/* Runs on a thread of io-wq, or of an SQPOLL ring: they are made the same way. */
+static __always_inline bool on_worker(struct rs_ring *r, struct task_struct *task)
+{
+	return (task->flags & PF_IO_WORKER) && task->pid != r->sq_tid;
+}
+
+static __noinline int end_punted(struct rs_series *se, u64 punt_ns, u64 now)
+{
+	if (!se || !punt_ns || now < punt_ns)
+		return 0;
+	ATOMIC_ADD(&se->c[RS_SC_WQ_NS], now - punt_ns);
+	ATOMIC_ADD(&se->c[RS_SC_WQ_TIMED], 1);
+	return 0;
+}
+
+/* What few requests need: the last CQE of a multishot request, the first of a zero-copy send. */
+static __noinline int end_tagged(struct rs_hot *s, struct rs_series *se, const struct completion *c, u64 now)
+{
+	struct rs_tag_key key = {};
+
+	if (!s || !se || !c)
+		return 0;
+	if (!(s->flags & RS_SLOT_MULTI))
+		return tag_add(s->ring_uid, RS_TAG_NOTIF, c->user_data, s->series, now);
+	key.ring_uid = s->ring_uid;
+	key.kind = RS_TAG_MULTI;
+	key.user_data = c->user_data;
+	return tag_cqe(&key, c->res, true);
+}
+
+/* *ret_ring gets the ring for what is left to do on it. */
+static __always_inline void end_request(const struct completion *c, struct rs_ring **ret_ring)
+{
+	struct task_struct *task;
+	struct rs_series *se;
+	struct rs_ring *r;
+	struct rs_hot *s;
+	struct place p;
+	u32 i, sidx;
+	u16 flags;
+	u64 now, submit_ns;
+	bool shared;
+
+	if (!place_of(PTR_LOW32(c->req), &p))
+		return;
+	s = slot_find(&p, c->req, &i);
+	if (!s || s->user_data != c->user_data) {
+		end_without_slot(c->ctx, c->req, c->res);
+		return;
+	}
+	r = ring_by_uid(s->ring_uid);
+	sidx = s->series;
+	se = series_at(sidx);
+	if (!r || !se) {
+		s->key = 0;
+		end_without_slot(c->ctx, c->req, c->res);
+		return;
+	}
+	*ret_ring = r;
+	r->last_end = c->req;
+	flags = s->flags;
+	if (flags & RS_SLOT_REJECTED) {
+		s->key = 0;
+		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
+		return;
+	}
+	now = bpf_ktime_get_ns();
+	submit_ns = s->submit_ns;
+	shared = series_is_shared(sidx);
+	rs_series_end(se, c->res, shared);
+	if (!(flags & RS_SLOT_MULTI))
+		rs_lat_add(&se->lat, now > submit_ns ? now - submit_ns : 0, shared);
+	if (c->res < 0)
+		count_errno(r->uid, se->op, c->res);
+	if ((flags & RS_SLOT_MULTI) || (c->cflags & IORING_CQE_F_MORE))
+		end_tagged(s, se, c, now);
+	task = bpf_get_current_task_btf();
+	if (on_worker(r, task)) {
+		if (!(flags & RS_SLOT_PUNTED))
+			count_punt(se, flags);
+		note_worker(task);
+	}
+	if (flags & RS_SLOT_PUNTED) {
+		struct rs_cold_group *cg = bpf_map_lookup_elem(&rs_cold, &p.group);
+
+		if (cg)
+			end_punted(se, cg->s[in_group(i)].punt_ns, now);
+	}
+	s->key = 0;
+}
+
+#endif

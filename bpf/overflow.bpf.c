@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/*
+ * A CQE found the CQ ring full. Since 6.0 io_uring_complete does not fire for it, nor does
+ * anything when it is flushed to the ring later; and the event does not name the request.
+ */
+#include "end.h"
+
+/* How far a list is followed in search of the request. */
+#define WALK_MAX 64
+
+/*
+ * Whether the io_kiocb at `req` is the one: in flight on this ring, with this user_data and result.
+ * Reads may hit memory that is no io_kiocb any more; the slot table is what decides.
+ */
+static __noinline bool is_the_request(u64 req, const struct completion *c)
+{
+	struct io_kiocb *k = (void *)req;
+	struct rs_hot *s;
+	struct place p;
+	u32 i;
+
+	if (!req || !c || BPF_CORE_READ(k, cqe.user_data) != c->user_data)
+		return false;
+	if ((u64)BPF_CORE_READ(k, ctx) != c->ctx || BPF_CORE_READ(k, cqe.res) != c->res)
+		return false;
+	if (!place_of(PTR_LOW32(req), &p))
+		return false;
+	s = slot_find(&p, req, &i);
+	return s && s->user_data == c->user_data;
+}
+
+static __always_inline u64 req_of_node(u64 node)
+{
+	return node ? node - bpf_core_field_offset(struct io_kiocb, comp_list) : 0;
+}
+
+static __always_inline u64 next_req(u64 req)
+{
+	struct io_kiocb *k = (void *)req;
+
+	return req ? req_of_node((u64)BPF_CORE_READ(k, comp_list.next)) : 0;
+}
+
+/* The first match from `req` on along the list of requests that are being completed. */
+static __noinline u64 walk(u64 req, const struct completion *c)
+{
+	u32 i;
+
+	for (i = 0; i < WALK_MAX && req; i++) {
+		if (is_the_request(req, c))
+			return req;
+		req = next_req(req);
+	}
+	return 0;
+}
+
+/*
+ * CQEs are posted in the order of ctx->submit_state.compl_reqs, so this request is its first
+ * or comes soon after the one that ended last. On a worker it is what the worker works on.
+ */
+static __noinline u64 find_request(struct rs_ring *r, const struct completion *c)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct io_ring_ctx *ctx;
+	struct io_worker *w;
+	u64 first, req;
+
+	if (!r || !c)
+		return 0;
+	if (BPF_CORE_READ(task, flags) & PF_IO_WORKER) {
+		w = BPF_CORE_READ(task, worker_private);
+		req = w ? (u64)BPF_CORE_READ(w, cur_work) : 0;
+		if (req && is_the_request(req - bpf_core_field_offset(struct io_kiocb, work), c))
+			return req - bpf_core_field_offset(struct io_kiocb, work);
+	}
+	ctx = (void *)c->ctx;
+	first = req_of_node((u64)BPF_CORE_READ(ctx, submit_state.compl_reqs.first));
+	if (is_the_request(first, c))
+		return first;
+	req = walk(next_req(r->last_end), c);
+	return req ? req : walk(first, c);
+}
+
+static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
+{
+	struct rs_overflow_key key = {.ring_uid = ring_uid, .user_data = user_data};
+	u64 one = 1, *n;
+
+	n = bpf_map_lookup_elem(&rs_overflowed, &key);
+	if (n)
+		ATOMIC_ADD(n, 1);
+	else if (bpf_map_update_elem(&rs_overflowed, &key, &one, BPF_ANY))
+		ATOMIC_ADD(&rs.overflow_full, 1);
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_cqe_overflow")
+int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags, void *ocqe)
+{
+	struct completion c = {(u64)ring_ctx, 0, user_data, res, cflags};
+	struct rs_ring *r, *same = NULL;
+
+	if (!rs.active)
+		return 0;
+	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
+	if (!r)
+		return 0;
+	ATOMIC_ADD(&r->c[RS_RC_CQ_OVERFLOWS], 1);
+	r->cq_depth_max = r->cq_entries;
+	if (!ocqe)
+		ATOMIC_ADD(&r->c[RS_RC_CQ_DROPPED], 1);
+	if (cflags & IORING_CQE_F_NOTIF)
+		return count_other_cqe(&c);
+	c.req = find_request(r, &c);
+	if (c.req) {
+		end_request(&c, &same);
+		return 0;
+	}
+	if ((cflags & IORING_CQE_F_MORE) || rs_config.overflow_names_request)
+		return count_other_cqe(&c);
+	/* its opcode will be known when the io_kiocb is used again */
+	ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], 1);
+	if (res < 0) {
+		ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ERRORS], 1);
+		count_errno(r->uid, RS_OPS, res);
+	}
+	return remember_overflow(r->uid, user_data);
+}

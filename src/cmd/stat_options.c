@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/* The options of `ringside stat`. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter.h"
+#include "log.h"
+#include "stat.h"
+
+#define ROW(l, n, v, k, field, text, ...)                                                                    \
+	{.letter = l, .name = n, .value = v, .kind = k, .offset = offsetof(struct stat_options, field),      \
+		.help = text, ##__VA_ARGS__}
+
+static const struct option_row rows[] = {
+	ROW('p', "pid", "PID,...", OPTION_PIDS, pids, "observe these processes, and the children they make"),
+	ROW('a', "all", NULL, OPTION_FLAG, all, "observe the whole machine (default without -p and PROGRAM)"),
+	ROW(0, "uid", "USER", OPTION_STRING, user, "only rings made by this user (name or number)"),
+	ROW(0, "comm", "NAME", OPTION_STRING, comm, "only rings of processes of this name"),
+	ROW(0, "cgroup", "PATH", OPTION_STRING, cgroup, "only rings of processes in this cgroup (v2), or below it"),
+	ROW('d', "duration", "SECONDS", OPTION_DURATION, duration_ns, "stop after this time: 10, 0.5, 200ms"),
+	ROW('i', "interval", "SECONDS", OPTION_DURATION, interval_ns, "print a line every so often"),
+	ROW('o', "output", "FILE", OPTION_STRING, out, "write the report to FILE instead of stdout"),
+	ROW(0, "json", "FILE", OPTION_OPTIONAL, json, "JSON instead of text; with =FILE, JSON there and text as usual"),
+	ROW(0, "rings", NULL, OPTION_FLAG, rings, "a table of opcodes for every ring"),
+	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on, "exit with 3 on a finding of info, warn or crit"),
+	ROW(0, "no-doctor", NULL, OPTION_FLAG, no_doctor, "numbers only, no findings"),
+	ROW(0, "as-root", NULL, OPTION_FLAG, as_root, "under sudo, run PROGRAM as root and not as the caller"),
+	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file, "create FILE once everything is being observed"),
+	ROW(0, "max-inflight", "N", OPTION_COUNT, max_inflight, "requests in flight that can be timed (65536)",
+		.max = 1u << 24),
+	ROW(0, "max-rings", "N", OPTION_COUNT, max_rings, "rings at a time that can be told apart (2048)",
+		.max = 32767),
+	ROW(0, "max-report-rings", "N", OPTION_COUNT, max_report_rings, "rings listed in the report, the busiest (1024)",
+		.max = UINT32_MAX),
+	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),
+	ROW('v', "verbose", NULL, OPTION_FLAG, verbose, "say what is and is not observed, and how"),
+};
+
+static const size_t n_rows = sizeof(rows) / sizeof(rows[0]);
+
+static void print_help(void)
+{
+	printf("usage: ringside stat [OPTIONS] [-- PROGRAM [ARGS...]]\n"
+	       "       ringside stat [OPTIONS] -p PID[,PID...]\n"
+	       "       ringside stat [OPTIONS] -a\n\n"
+	       "Counts, times and diagnoses what io_uring does, aggregated in the kernel.\n\n");
+	options__print(rows, n_rows);
+}
+
+int stat_options__parse(int argc, char **argv, struct stat_options *o)
+{
+	char errmsg[256];
+	int first, err;
+
+	o->fail_on = -1;
+	o->max_inflight = SESSION_DEFAULT_INFLIGHT;
+	o->max_rings = SESSION_DEFAULT_RINGS;
+	o->max_report_rings = 1024;
+	err = options__parse(rows, n_rows, argc, argv, o, &first, errmsg, sizeof(errmsg));
+	if (err == 1) {
+		print_help();
+		return 1;
+	}
+	if (!err && first < argc)
+		o->program = argv + first;
+	if (!err && o->pids.n && o->program) {
+		snprintf(errmsg, sizeof(errmsg), "-p and a PROGRAM exclude each other ('%s')", o->program[0]);
+		err = -EINVAL;
+	}
+	if (!err && o->pids.n && o->all) {
+		snprintf(errmsg, sizeof(errmsg), "-p and -a exclude each other");
+		err = -EINVAL;
+	}
+	if (err) {
+		log_error("%s; `ringside stat --help` lists the options", errmsg);
+		return err;
+	}
+	if (!o->pids.n && !o->program)
+		o->all = true;
+	log_set_level(o->verbose ? LOG_VERBOSE : o->quiet ? LOG_WARN : LOG_NOTE);
+	return 0;
+}
+
+static void describe_filters(const struct stat_options *o, FILE *f)
+{
+	const char *sep = " (only ";
+
+	if (o->user)
+		fprintf(f, "%suser %s", sep, o->user);
+	sep = o->user ? ", " : sep;
+	if (o->comm)
+		fprintf(f, "%sprocesses called %s", sep, o->comm);
+	sep = o->comm ? ", " : sep;
+	if (o->cgroup)
+		fprintf(f, "%scgroup %s", sep, o->cgroup);
+	if (o->user || o->comm || o->cgroup)
+		fputc(')', f);
+}
+
+char *stat_options__target(const struct stat_options *o)
+{
+	char *text = NULL;
+	size_t size = 0, i;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (o->pids.n) {
+		fputs(o->pids.n > 1 ? "pids" : "pid", f);
+		for (i = 0; i < o->pids.n; i++)
+			fprintf(f, "%s%d", i ? "," : " ", o->pids.pids[i]);
+	} else if (o->all) {
+		fputs("the whole machine", f);
+	}
+	for (i = 0; o->program && o->program[i]; i++)
+		fprintf(f, "%s%s", i ? " " : o->all ? " while running " : "", o->program[i]);
+	describe_filters(o, f);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int set_cgroup(const char *path, struct session_options *so)
+{
+	int err = filter__cgroup(path, &so->cgroup_id);
+
+	so->by_cgroup = true;
+	if (err == -EINVAL)
+		log_error("--cgroup '%s': not a directory of a cgroup2 file system", path);
+	else if (err == -ENODEV)
+		log_error("--cgroup '%s': no cgroup2 file system is mounted", path);
+	else if (err)
+		log_error("--cgroup '%s': %s", path, err == -ENOENT ? "no such cgroup" : strerror(-err));
+	return err;
+}
+
+int stat_options__filters(const struct stat_options *o, struct session_options *so)
+{
+	int err = 0;
+
+	if (o->user) {
+		so->by_user = true;
+		err = filter__user(o->user, &so->user);
+		if (err)
+			log_error("--uid '%s': %s", o->user, err == -ENOENT ? "no such user" : strerror(-err));
+	}
+	so->comm = o->comm;
+	if (!err && o->comm && strlen(o->comm) >= RS_COMM_LEN) {
+		log_error("--comm '%s': the kernel keeps %d bytes of a name", o->comm, RS_COMM_LEN - 1);
+		err = -EINVAL;
+	}
+	if (!err && o->cgroup)
+		err = set_cgroup(o->cgroup, so);
+	return err;
+}
+
+void stat_options__sizes(const struct stat_options *o, struct session_options *so)
+{
+	so->max_inflight = (uint32_t)o->max_inflight;
+	so->max_rings = (uint32_t)o->max_rings;
+	/* most rings use few opcodes */
+	so->max_series = o->max_rings == SESSION_DEFAULT_RINGS ? SESSION_DEFAULT_SERIES : so->max_rings * 2;
+	if (so->max_series > SESSION_MAX_SERIES)
+		so->max_series = SESSION_MAX_SERIES;
+}
