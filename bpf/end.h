@@ -43,6 +43,12 @@ static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 
 	if (!r)
 		return 0;
+	/* which of the two this is can't be told; in the end both counts are right */
+	if ((s64)r->no_slot <= 0 && (s64)r->rejected_no_slot > 0) {
+		ATOMIC_ADD(&r->rejected_no_slot, -1);
+		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
+		return 0;
+	}
 	op = BPF_CORE_READ((struct io_kiocb *)req, opcode);
 	idx = series_of(r, op);
 	se = series_at(idx);

@@ -8,29 +8,27 @@
 
 #include "agg.h"
 #include "common.h"
+#include "place.h"
 
-/* An io_kiocb is 216 to 248 bytes long and stands on a multiple of 256. */
-static __always_inline u32 req_hash(u32 req_low)
-{
-	u32 h = (req_low >> 8) * 0x9E3779B1u;
-
-	return h ^ (h >> 15);
-}
-
-/* Where a request belongs. */
+/* Where a request belongs, then where it is. */
 struct place {
 	struct rs_hot_group *g;
-	u32 group; /* its index, for the cold table */
-	u32 home;
+	u32 hash;
+	u32 group; /* index of g, for the cold table */
 };
+
+static __always_inline struct rs_hot_group *hot_group(u32 idx)
+{
+	return bpf_map_lookup_elem(&rs_hot, &idx);
+}
 
 static __always_inline bool place_of(u32 req_low, struct place *p)
 {
-	u32 h = req_hash(req_low), group = (h >> 3) & rs_config.group_mask;
+	u32 hash = rs_place_hash(req_low), group = rs_place_group(hash, rs_config.group_mask);
 
-	p->home = h & (RS_GROUP - 1);
+	p->hash = hash;
 	p->group = group;
-	p->g = bpf_map_lookup_elem(&rs_hot, &group);
+	p->g = hot_group(group);
 	return p->g != NULL;
 }
 
@@ -41,7 +39,7 @@ static __always_inline u32 in_group(u32 i)
 	return i;
 }
 
-/* Index in its group of the slot that holds key (0: of a free one), RS_GROUP if none. */
+/* Index in its group of the slot that holds key, RS_GROUP if none. */
 static __noinline u32 group_scan(struct rs_hot_group *g, u64 key)
 {
 	u32 i;
@@ -55,17 +53,31 @@ static __noinline u32 group_scan(struct rs_hot_group *g, u64 key)
 	return RS_GROUP;
 }
 
-/* The slot of a request in flight, NULL if it has none. *ret_idx is its index in the group. */
+/* Looks where a request may be besides its home; p is moved along. */
+static __always_inline struct rs_hot *slot_search(struct place *p, u64 req, u32 *ret_idx)
+{
+	u32 i = group_scan(p->g, req), other;
+
+	if (i >= RS_GROUP) {
+		other = rs_place_other(p->hash, rs_config.group_mask);
+		p->group = other;
+		p->g = hot_group(other);
+		i = group_scan(p->g, req);
+		if (i >= RS_GROUP || !p->g)
+			return NULL;
+	}
+	i = in_group(i);
+	*ret_idx = i;
+	return &p->g->s[i];
+}
+
+/* The slot of a request in flight, NULL if it has none. *ret_idx is its index in p->g. */
 static __always_inline struct rs_hot *slot_find(struct place *p, u64 req, u32 *ret_idx)
 {
-	u32 i = in_group(p->home);
+	u32 i = in_group(rs_place_home(p->hash));
 
-	if (p->g->s[i].key != req) {
-		i = group_scan(p->g, req);
-		if (i >= RS_GROUP)
-			return NULL;
-		i = in_group(i);
-	}
+	if (p->g->s[i].key != req)
+		return slot_search(p, req, ret_idx);
 	*ret_idx = i;
 	return &p->g->s[i];
 }

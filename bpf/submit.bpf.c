@@ -56,28 +56,46 @@ static __noinline u32 group_claim(struct rs_hot_group *g, u64 req)
 	return RS_GROUP;
 }
 
-/* A slot for req, its last occupant accounted for. NULL: the group is full. */
+/*
+ * A slot that is not free at home: the one that req has still, else a free one of its two groups.
+ * NULL: both are full.
+ */
+static __noinline struct rs_hot *slot_claim_slow(u32 req_low, u64 req)
+{
+	struct rs_hot_group *g;
+	struct rs_hot *s;
+	struct place p;
+	u32 i, hash;
+
+	if (!place_of(req_low, &p))
+		return NULL;
+	g = p.g;
+	hash = p.hash;
+	s = slot_find(&p, req, &i);
+	if (s) {
+		end_unseen(s);
+		return s;
+	}
+	i = group_claim(g, req);
+	if (i < RS_GROUP)
+		return &g->s[in_group(i)];
+	g = hot_group(rs_place_other(hash, rs_config.group_mask));
+	i = group_claim(g, req);
+	return i < RS_GROUP && g ? &g->s[in_group(i)] : NULL;
+}
+
+/* A slot for req, its last occupant accounted for. NULL: there is none. */
 static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
 {
 	struct rs_hot *s;
 	struct place p;
-	u32 i;
 
 	if (!place_of(req_low, &p))
 		return NULL;
-	s = &p.g->s[in_group(p.home)];
+	s = &p.g->s[in_group(rs_place_home(p.hash))];
 	if (!s->key && __sync_val_compare_and_swap(&s->key, 0, req) == 0)
 		return s;
-	if (s->key != req) {
-		i = group_scan(p.g, req);
-		if (i >= RS_GROUP) {
-			i = group_claim(p.g, req);
-			return i < RS_GROUP ? &p.g->s[in_group(i)] : NULL;
-		}
-		s = &p.g->s[in_group(i)];
-	}
-	end_unseen(s);
-	return s;
+	return slot_claim_slow(req_low, req);
 }
 
 /* The SQE that is being submitted. */
@@ -240,8 +258,10 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 	if (se)
 		ATOMIC_ADD(&se->c[RS_SC_REJECTED], 1);
 	s = slot_claim(PTR_LOW32(req), (u64)req);
-	if (!s)
+	if (!s) {
+		ATOMIC_ADD(&r->rejected_no_slot, 1);
 		return 0;
+	}
 	s->user_data = sqe->user_data;
 	s->ring_uid = r->uid;
 	s->series = idx;

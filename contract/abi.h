@@ -96,7 +96,8 @@ struct rs_ring {
 	/* submitter */
 	__u64 last_sq_head; /* ~0 before the first batch */
 	__u64 no_slot;	    /* submitted without a slot and not yet completed, signed, atomic */
-	__u64 pad1[6];
+	__u64 rejected_no_slot; /* refused without a slot, their CQE still to come; signed, atomic */
+	__u64 pad1[5];
 	/* completer */
 	__u32 cq_depth_max;
 	__u32 pad2;

@@ -61,7 +61,7 @@ int stat_run__interval(struct stat_run *r)
 	if (!err && r->sinks.json && !r->o->no_doctor)
 		err = doctor__run(&delta, &d);
 	if (!err && r->sinks.json)
-		err = print_json(r, &rep, JSON_COMPACT);
+		err = print_json(r, &rep, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text)
 		err = report__interval_text(&rep, &r->sinks.style, r->n_intervals % HEADER_EVERY == 0, r->sinks.text);
 	if (!err && r->sinks.text && fflush(r->sinks.text))
@@ -98,7 +98,7 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 	rep = make_report(r, &s, &d);
 	/* with intervals, JSON is one object an interval and nothing else */
 	if (!err && r->sinks.json && !r->o->interval_ns)
-		err = print_json(r, &rep, JSON_INDENT(1));
+		err = print_json(r, &rep, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text && r->o->interval_ns)
 		err = fputc('\n', r->sinks.text) == EOF ? -EIO : 0;
 	if (!err && r->sinks.text)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "slots.h"
+#include "place.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -63,15 +64,14 @@ static bool take_overflow(struct overflow_list *l, const struct rs_hot *slot)
 	return true;
 }
 
-/* A slot whose io_kiocb was submitted again and got another one in its group. */
-static bool outlived(const struct rs_hot *g, unsigned int i)
+/* A slot away from home whose io_kiocb was submitted again and then found its home free. */
+static bool outlived(const struct session_tables *t, const struct rs_hot *slot)
 {
-	unsigned int j;
+	uint32_t hash = rs_place_hash((uint32_t)slot->key);
+	const struct rs_hot_group *g = &t->hot[rs_place_group(hash, t->n_groups - 1)];
+	const struct rs_hot *home = &g->s[rs_place_home(hash)];
 
-	for (j = 0; j < RS_GROUP; j++)
-		if (j != i && g[j].key == g[i].key && g[j].submit_ns > g[i].submit_ns)
-			return true;
-	return false;
+	return home->key == slot->key && home->submit_ns > slot->submit_ns;
 }
 
 static void count_group(const struct session_tables *t, const struct rs_hot *g, struct overflow_list *l,
@@ -92,7 +92,7 @@ static void count_group(const struct session_tables *t, const struct rs_hot *g, 
 			c->rejected_overflowed[idx] += take_overflow(l, slot);
 		else if (take_overflow(l, slot))
 			c->overflowed[slot->series]++;
-		else if (outlived(g, i))
+		else if (outlived(t, slot))
 			c->silent[slot->series]++;
 		else
 			c->in_flight[slot->series]++;
