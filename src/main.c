@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "log.h"
+
+/* A file opened as descriptor 1 would be taken for stdout. */
+static int fill_std_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return -1;
+	return close(fd);
+}
 
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
 
+	if (fill_std_fds())
+		return EXIT_FAILED;
 	if (!name) {
 		log_error("no command given; `ringside --help` lists them");
 		return EXIT_USAGE;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of a session; private to session*.c. */
+#ifndef RINGSIDE_SESSION_PRIVATE_H
+#define RINGSIDE_SESSION_PRIVATE_H
+
+#include "session.h"
+
+struct bpf_link;
+struct ring_buffer;
+struct ringside_bpf;
+
+#define LOG_BYTES (1u << 20)
+
+struct session {
+	struct ringside_bpf *skel;
+	struct plan plan;
+	struct session_maps maps;
+	struct session_tables tables;
+	struct bpf_link *links[RS_F_COUNT];
+	struct ring_buffer *wakeups;
+	bool scan;
+	char *log;
+	const char **refused; /* by variant */
+	char (*refused_text)[192];
+};
+
+/* What a process runs out of says nothing about the kernel. */
+bool session__out_of_resources(int err);
+
+/*
+ * Chooses the programs for this kernel and loads them; the maps exist then. 0, or negative errno and
+ * one line in errmsg.
+ */
+int session__load(struct session *s, const struct session_options *o, char *errmsg, size_t errsize);
+
+/* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */
+int session__size_maps(struct session *s, const struct session_options *o);
+/* Maps the tables into memory and fills them, after loading. 0 or negative errno. */
+int session__set_up_tables(struct session *s, const struct session_options *o);
+void session__unmap_tables(struct session *s);
+
+#endif

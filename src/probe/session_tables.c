@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+/* The tables that the programs write: their sizes, their first content, entries given back. */
+#include "session_private.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "names.h"
+#include "ringside.skel.h"
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t p = RS_GROUP;
+
+	while (p < n && p < 1u << 24)
+		p <<= 1;
+	return p;
+}
+
+int session__size_maps(struct session *s, const struct session_options *o)
+{
+	struct session_tables *t = &s->tables;
+	struct ringside_bpf *k = s->skel;
+	int err;
+
+	t->n_groups = power_of_two(o->max_inflight) / RS_GROUP;
+	t->n_rings = o->max_rings + 1;
+	t->n_series = o->max_series + RS_SERIES_FIRST;
+	err = bpf_map__set_max_entries(k->maps.rs_hot, t->n_groups);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, t->n_rings);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max_rings);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series);
+	/* addresses of rings that are gone may stay for a while */
+	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max_rings * 2);
+}
+
+uint32_t session__rings_high_water(const struct session *s)
+{
+	return s->tables.n_rings / 2;
+}
+
+static void *map_table(const struct bpf_map *map, size_t value_size, size_t n, int prot)
+{
+	void *p = mmap(NULL, value_size * n, prot, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Array values are rounded up to 8 bytes; ours are multiples of 64. */
+_Static_assert(sizeof(struct rs_ring) % 64 == 0, "rs_ring");
+_Static_assert(sizeof(struct rs_series) % 64 == 0, "rs_series");
+
+static int map_tables(struct session *s)
+{
+	struct session_tables *t = &s->tables;
+	const int rw = PROT_READ | PROT_WRITE;
+
+	t->hot = map_table(s->skel->maps.rs_hot, sizeof(*t->hot), t->n_groups, PROT_READ);
+	t->rings = map_table(s->skel->maps.rs_rings, sizeof(*t->rings), t->n_rings, rw);
+	t->series = map_table(s->skel->maps.rs_series, sizeof(*t->series), t->n_series, rw);
+	return t->hot && t->rings && t->series ? 0 : -ENOMEM;
+}
+
+void session__unmap_tables(struct session *s)
+{
+	struct session_tables *t = &s->tables;
+
+	if (t->hot)
+		munmap(t->hot, sizeof(*t->hot) * t->n_groups);
+	if (t->rings)
+		munmap(t->rings, sizeof(*t->rings) * t->n_rings);
+	if (t->series)
+		munmap(t->series, sizeof(*t->series) * t->n_series);
+}
+
+static void name_maps(struct session *s)
+{
+	struct ringside_bpf *k = s->skel;
+
+	s->maps = (struct session_maps){
+		.ring_index = bpf_map__fd(k->maps.rs_ring_index),
+		.free_rings = bpf_map__fd(k->maps.rs_free_rings),
+		.free_series = bpf_map__fd(k->maps.rs_free_series),
+		.errnos = bpf_map__fd(k->maps.rs_errnos),
+		.overflowed = bpf_map__fd(k->maps.rs_overflowed),
+		.series_index = bpf_map__fd(k->maps.rs_series_index),
+		.registers = bpf_map__fd(k->maps.rs_registers),
+		.workers = bpf_map__fd(k->maps.rs_workers),
+		.sq_exits = bpf_map__fd(k->maps.rs_sq_exits),
+	};
+}
+
+static void reset_series(struct rs_series *se)
+{
+	memset(se, 0, sizeof(*se));
+	se->lat.min_ns = ~0ull;
+}
+
+static void reset_ring(struct rs_ring *r, uint32_t idx, uint32_t generation)
+{
+	memset(r, 0, sizeof(*r));
+	r->uid = generation << 16 | idx;
+	r->last_sq_head = ~0ull;
+	r->fd = -1;
+}
+
+/* Index 0 is taken last-in first-out, so push the highest first: small numbers are used first. */
+static int push_free(int fd, uint32_t first, uint32_t end)
+{
+	uint32_t i;
+
+	for (i = end; i > first; i--) {
+		uint32_t idx = i - 1;
+
+		if (bpf_map_update_elem(fd, NULL, &idx, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int fill_tables(struct session *s)
+{
+	struct session_tables *t = &s->tables;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < t->n_series; i++)
+		reset_series(&t->series[i]);
+	for (i = 0; i < t->n_rings; i++)
+		reset_ring(&t->rings[i], i, 1);
+	/* entry 0 stands for all that find no room; its opcodes have fixed series */
+	t->rings[0].uid = 0;
+	t->rings[0].flags = RS_RING_WATCHED;
+	for (i = 0; i < RS_OPS; i++) {
+		t->rings[0].series[i] = (__u16)RS_SERIES_SHARED(i);
+		t->series[RS_SERIES_SHARED(i)].op = i;
+		t->series[RS_SERIES_SHARED(i)].traits = op_traits(i);
+	}
+	err = push_free(s->maps.free_rings, 1, t->n_rings);
+	return err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->n_series);
+}
+
+static int add_targets(struct session *s, const struct session_options *o)
+{
+	int fd = bpf_map__fd(s->skel->maps.rs_targets);
+	uint8_t one = 1;
+	size_t i;
+
+	for (i = 0; i < o->n_targets; i++) {
+		uint32_t pid = (uint32_t)o->targets[i];
+
+		if (bpf_map_update_elem(fd, &pid, &one, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+int session__set_up_tables(struct session *s, const struct session_options *o)
+{
+	int err;
+
+	name_maps(s);
+	err = map_tables(s);
+	err = err ? err : fill_tables(s);
+	return err ? err : add_targets(s, o);
+}
+
+int session__recycle_series(struct session *s, const struct rs_series_key *key, uint32_t idx)
+{
+	if (bpf_map_delete_elem(s->maps.series_index, key))
+		return -errno;
+	reset_series(&s->tables.series[idx]);
+	return bpf_map_update_elem(s->maps.free_series, NULL, &idx, BPF_ANY) ? -errno : 0;
+}
+
+int session__recycle_ring(struct session *s, uint32_t idx)
+{
+	struct session_tables *t = &s->tables;
+	struct rs_ring *r = &t->rings[idx];
+	struct rs_series_key key = {.ring_uid = r->uid, .kind = RS_SERIES_MAIN};
+	uint32_t generation = (r->uid >> 16) + 1, op;
+	int err;
+
+	for (op = 0; op < RS_OPS; op++) {
+		key.op = (__u16)op;
+		err = r->series[op] < RS_SERIES_FIRST ? 0 : session__recycle_series(s, &key, r->series[op]);
+		if (err)
+			return err;
+	}
+	/* generation 0 is ring 0's alone */
+	reset_ring(r, idx, generation & 0xffff ? generation & 0xffff : 1);
+	return bpf_map_update_elem(s->maps.free_rings, NULL, &idx, BPF_ANY) ? -errno : 0;
+}
