@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the doctor in tests, and snapshots of programs that do something wrong. Include cmocka.h first. */
+#ifndef RINGSIDE_TEST_DIAGNOSIS_H
+#define RINGSIDE_TEST_DIAGNOSIS_H
+
+#include <string.h>
+
+#include "doctor.h"
+#include "sample.h"
+
+static inline struct diagnosis diagnose(const struct snapshot *s)
+{
+	struct diagnosis d;
+
+	assert_int_equal(doctor__run(s, &d), 0);
+	return d;
+}
+
+static inline void assert_healthy(const struct snapshot *s)
+{
+	struct diagnosis d = diagnose(s);
+
+	if (d.n_findings)
+		fail_msg("unexpected finding: %s", d.findings[0].title);
+	assert_int_equal(d.n_not_checked, 0);
+	diagnosis__free(&d);
+}
+
+/* The only finding of s; *d is to be freed. */
+static inline const struct finding *only_finding(const struct snapshot *s, struct diagnosis *d)
+{
+	*d = diagnose(s);
+	assert_int_equal(d->n_findings, 1);
+	assert_true(d->findings[0].title[0] != '\0');
+	assert_true(strlen(d->findings[0].advice) > 20);
+	return &d->findings[0];
+}
+
+static inline void assert_severity(const struct snapshot *s, enum severity want)
+{
+	struct diagnosis d;
+
+	assert_int_equal(only_finding(s, &d)->severity, want);
+	diagnosis__free(&d);
+}
+
+static inline uint64_t integer_of(const struct finding *f, const char *name)
+{
+	const json_t *v = json_object_get(f->evidence, name);
+
+	if (!json_is_integer(v))
+		fail_msg("no integer %s in the evidence", name);
+	return (uint64_t)json_integer_value(v);
+}
+
+static inline double real_of(const struct finding *f, const char *name)
+{
+	const json_t *v = json_object_get(f->evidence, name);
+
+	if (!json_is_real(v))
+		fail_msg("no real %s in the evidence", name);
+	return json_real_value(v);
+}
+
+static inline const char *string_of(const struct finding *f, const char *name)
+{
+	const json_t *v = json_object_get(f->evidence, name);
+
+	if (!json_is_string(v))
+		fail_msg("no string %s in the evidence", name);
+	return json_string_value(v);
+}
+
+static inline void assert_absent(const struct finding *f, const char *name)
+{
+	if (json_object_get(f->evidence, name))
+		fail_msg("%s in the evidence", name);
+}
+
+/* One second of reads on ring 1, of which `unwanted` were punted. */
+static inline struct snapshot *punted_reads(uint64_t submitted, uint64_t unwanted)
+{
+	struct snapshot *s = sample__snapshot();
+	struct op_stats *o = sample__op(sample__ring(s, 1), OP_READ);
+
+	o->c[RS_SC_SUBMITTED] = o->c[RS_SC_COMPLETED] = submitted;
+	o->c[RS_SC_PUNT_UNWANTED] = unwanted;
+	s->rings[0].c[RS_RC_BATCHES] = submitted / 32 + 1;
+	return s;
+}
+
+/* One second of ring `id` of process 70, NOPs. */
+static inline struct ring_stats *add_batches(struct snapshot *s, uint32_t id, uint64_t submitted,
+	uint64_t batches)
+{
+	struct ring_stats *r = sample__ring(s, id);
+
+	r->pid = 70;
+	r->cq_depth_max = 8;
+	r->c[RS_RC_BATCHES] = batches;
+	sample__op(r, OP_NOP)->c[RS_SC_SUBMITTED] = submitted;
+	return r;
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots for tests, built piece by piece. Adding a ring or an opcode moves the others. */
+#ifndef RINGSIDE_TEST_SAMPLE_H
+#define RINGSIDE_TEST_SAMPLE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot.h"
+
+enum { OP_NOP = 0, OP_FSYNC = 3, OP_OPENAT = 18, OP_STATX = 21, OP_READ = 22, OP_WRITE = 23 };
+
+/* One second on two CPUs, every feature there, no ring. */
+static inline struct snapshot *sample__snapshot(void)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	memcpy(s->kernel_release, "6.18.0", sizeof("6.18.0"));
+	for (unsigned int f = 0; f < RS_F_COUNT; f++)
+		s->features[f].level = FEATURE_FULL;
+	s->start_unix_ns = 1700000000000000000ull;
+	s->duration_ns = 1000000000;
+	s->cpus = 2;
+	return s;
+}
+
+static inline void sample__free(struct snapshot *s)
+{
+	snapshot__free(s);
+	free(s);
+}
+
+static inline struct ring_stats *sample__ring(struct snapshot *s, uint32_t id)
+{
+	struct ring_stats *rings = reallocarray(s->rings, s->n_rings + 1, sizeof(*rings));
+
+	if (!rings)
+		abort();
+	s->rings = rings;
+	rings[s->n_rings] = (struct ring_stats){ .id = id, .uid = (1u << 16) | id, .fd = -1, .user = ~0u };
+	return &rings[s->n_rings++];
+}
+
+static inline struct ring_stats *sample__others(struct snapshot *s)
+{
+	s->others = calloc(1, sizeof(*s->others));
+	if (!s->others)
+		abort();
+	s->others->fd = -1;
+	s->n_others = 1;
+	return s->others;
+}
+
+static inline struct op_stats *sample__op(struct ring_stats *r, unsigned int op)
+{
+	struct op_stats *o = ring_stats__op(r, op);
+
+	if (!o)
+		abort();
+	return o;
+}
+
+/* n requests of ns each. */
+static inline void sample__latency(struct op_stats *o, uint64_t ns, uint64_t n)
+{
+	o->lat.buckets[rs_hist_bucket(ns)] += n;
+	o->lat.sum_ns += n * ns;
+	if (ns < o->lat.min_ns)
+		o->lat.min_ns = ns;
+	if (ns > o->lat.max_ns)
+		o->lat.max_ns = ns;
+}
+
+/* Adds to the counts of an io_uring_register opcode. */
+static inline void sample__register(struct snapshot *s, unsigned int op, uint64_t count, uint64_t errors)
+{
+	struct register_stats *list;
+	size_t i = 0;
+
+	while (i < s->n_registers && s->registers[i].op != op)
+		i++;
+	if (i == s->n_registers) {
+		list = reallocarray(s->registers, i + 1, sizeof(*list));
+		if (!list)
+			abort();
+		list[i] = (struct register_stats){ .op = op };
+		s->registers = list;
+		s->n_registers++;
+	}
+	s->registers[i].count += count;
+	s->registers[i].errors += errors;
+}
+
+#endif
