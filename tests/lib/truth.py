@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""Compares a report with what a workload says it did."""
+
+# Key of the truth -> key of the report's totals.
+TOTALS = {
+    "submitted": "submitted",
+    "completed": "completed",
+    "errors": "errors",
+    "bytes": "bytes",
+    "rejected": "rejected",
+    "batches": "batches",
+    "overflows": "cq_overflows",
+    "poll_armed": "poll_armed",
+    "multishot": "cqes_multishot",
+    "aux": "cqes_aux",
+    "notifs": "notifs",
+}
+QUANTILES = ("p50", "p90", "p99", "p999", "p9999", "max")
+BUCKETS_AN_OCTAVE = 16
+
+
+class Complaints(list):
+    def equal(self, what, got, want):
+        if got != want:
+            self.append(f"{what}: ringside says {got}, the workload {want}")
+
+
+def identity(what, totals):
+    """in_flight_at_attach + submitted = completed + silent + in_flight"""
+    t = totals
+    terms = ("in_flight_at_attach", "submitted", "completed", "silent", "in_flight")
+    if None in (values := [t[k] for k in terms]):
+        return [f"{what}: identity with unknown terms: {dict(zip(terms, values))}"]
+    if t["in_flight_at_attach"] + t["submitted"] != t["completed"] + t["silent"] + t["in_flight"]:
+        return [f"{what}: the identity does not hold: {dict(zip(terms, values))}"]
+    return []
+
+
+def losses(report):
+    """Every field of fidelity must be 0; unknown is not."""
+    return [f"fidelity.{k} is {v}" for k, v in report["fidelity"].items() if v != 0]
+
+
+def sums(report):
+    """The rings must add up to the totals."""
+    c = Complaints()
+    parts = [r["totals"] for r in report["rings"]]
+    if report["rings_other"]:
+        parts.append(report["rings_other"]["totals"])
+    for key, total in report["totals"].items():
+        values = [p[key] for p in parts]
+        if key != "batch_mean" and None not in values and total is not None and sum(values) != total:
+            c.append(f"totals.{key} is {total}, its rings have {sum(values)}")
+    return c
+
+
+def op_sums(report):
+    """The opcodes must add up to the totals, but for overflowed CQEs: whose they are may stay unknown."""
+    c = Complaints()
+    t = report["totals"]
+    exact = ("submitted", "rejected", "punted", "poll_armed")
+    but_for_overflows = ("completed", "bytes", "silent", "cqes_multishot", "notifs", "in_flight_at_attach",
+                         "in_flight")
+    for key in exact + but_for_overflows:
+        total, ops = t[key], sum(op[key] or 0 for op in report["ops"])
+        leeway = 0 if key in exact else t["cq_overflows"] or 0
+        if total is not None and not total - leeway <= ops <= total + leeway:
+            c.append(f"totals.{key} is {total}, the opcodes have {ops}")
+    return c
+
+
+def latencies(report):
+    """A distribution must agree with itself."""
+    c = Complaints()
+    for op in report["ops"]:
+        for key in ("latency_ns", "multishot_gap_ns", "notif_delay_ns"):
+            if op[key]:
+                _distribution(c, f"{op['op']}.{key}", op[key])
+    return c
+
+
+def _distribution(c, name, d):
+    if sum(n for _, n in d["buckets"]) != d["count"]:
+        c.append(f"{name}: the buckets do not sum up to {d['count']}")
+    if not d["count"]:
+        return
+    order = [d[k] for k in ("min", *QUANTILES)]
+    if order != sorted(order):
+        c.append(f"{name}: quantiles are not in order: {order}")
+    if not d["min"] * d["count"] <= d["sum"] <= d["max"] * d["count"]:
+        c.append(f"{name}: a sum of {d['sum']} ns can't be")
+
+
+def consistency(report):
+    """What must hold in every report, whatever was observed."""
+    c = identity("totals", report["totals"]) + losses(report)
+    c += sums(report) + op_sums(report) + latencies(report)
+    for ring in report["rings"]:
+        c += identity(f"ring {ring['id']}", ring["totals"])
+    for op in report["ops"]:
+        causes = op["punted_by"]
+        if sum(causes.values()) != op["punted"]:
+            c.append(f"{op['op']}: punted {op['punted']}, by cause {causes}")
+    return c
+
+
+def _totals(c, report, truth, cancelled):
+    for key, theirs in TOTALS.items():
+        if truth[key] is None or (cancelled and key in ("completed", "errors")):
+            continue
+        c.equal(f"totals.{theirs}", report["totals"][theirs], truth[key])
+    t = report["totals"]
+    if cancelled:
+        return
+    c.equal("silent, and in flight without proof that it is", t["silent"] + t["in_flight"], truth["silent"])
+    errnos = {}
+    for op in report["ops"]:
+        for name, n in op["errors"].items():
+            errnos[name] = errnos.get(name, 0) + n
+    c.equal("errors by errno", errnos, truth["errnos"])
+
+
+def _op(c, got, want, exact):
+    name = got["op"]
+    c.equal(f"{name}.submitted", got["submitted"], want["submitted"])
+    c.equal(f"{name}.bytes", got["bytes"], want["bytes"])
+    if exact:
+        c.equal(f"{name}.completed", got["completed"], want["completed"])
+        c.equal(f"{name}.errors", sum(got["errors"].values()), want["errors"])
+    elif got["completed"] > want["submitted"]:
+        c.append(f"{name}: {got['completed']} completed of {want['submitted']}")
+    for cause, n in want["punted_by"].items():
+        c.equal(f"{name}.punted_by.{cause}", got["punted_by"][cause], n)
+
+
+def _latency(c, name, got, want, exact):
+    """Each request took ringside's clock no longer than the workload's, so each quantile is bounded too."""
+    if got["count"] != want["count"]:
+        if exact:
+            c.append(f"{name}: {got['count']} latencies, {want['count']} requests ended")
+        return
+    if not got["count"]:
+        return
+    for key in ("min", "sum"):
+        if got[key] > want[key + "_ns"]:
+            c.append(f"{name}: {key} {got[key]} ns, the workload saw {want[key + '_ns']} ns")
+    for q in QUANTILES:
+        bound = want[q + "_ns"]
+        if q != "max":
+            bound = bound * 1.04 + max(1, bound / BUCKETS_AN_OCTAVE)
+        if got[q] > bound:
+            c.append(f"{name}: {q} {got[q]} ns, the workload saw {want[q + '_ns']} ns")
+
+
+def _spans(c, name, got, want):
+    """Times between two CQEs: as many as there were, and not longer in all than the workload waited."""
+    if not (got or want):
+        return
+    got, want = got or {"count": 0, "sum": 0}, want or {"count": 0, "sum_ns": 0}
+    c.equal(f"{name}.count", got["count"], want["count"])
+    if got["sum"] > want["sum_ns"]:
+        c.append(f"{name}: {got['sum']} ns in all, the workload saw {want['sum_ns']} ns")
+
+
+def mismatches(report, truth, cancelled=False, at_least_ns=None):
+    """
+    What the report says otherwise than the truth, as sentences.
+
+    cancelled: the workload ended with requests in flight, and what became of them it can't know.
+    at_least_ns: {op: nanoseconds} that no request of it can have been quicker than.
+    """
+    c = Complaints(consistency(report))
+    _totals(c, report, truth, cancelled)
+    rings = len(report["rings"]) + (report["rings_other"]["n_rings"] if report["rings_other"] else 0)
+    c.equal("rings", rings, truth["rings"])
+    registers = {r["op"]: {"count": r["count"], "errors": r["errors"]} for r in report["registers"]}
+    c.equal("registers", registers, truth["registers"])
+
+    # An opcode of which every SQE was refused has a row, too.
+    ops = {op["op"]: op for op in report["ops"] if op["submitted"] or op["completed"] or not op["rejected"]}
+    # Which opcode an overflowed CQE ended is known only once its io_kiocb is used again.
+    exact = not truth["overflows"] and not cancelled
+    c.equal("opcodes", sorted(ops), sorted(truth["ops"]))
+    for name in ops.keys() & truth["ops"].keys():
+        _op(c, ops[name], truth["ops"][name], exact and not truth["silent"])
+        if "latency" not in truth:
+            continue  # the workload looked at no clock
+        for theirs, ours in (("multishot_gap_ns", "gaps"), ("notif_delay_ns", "holds")):
+            _spans(c, f"{name}.{theirs}", ops[name][theirs], truth["ops"][name].get(ours))
+        if want := truth["latency"].get(name):
+            _latency(c, name, ops[name]["latency_ns"], want, exact)
+    for name, least in (at_least_ns or {}).items():
+        if ops[name]["latency_ns"]["min"] < least:
+            c.append(f"{name}: min {ops[name]['latency_ns']['min']} ns is less than {least} ns")
+    return c

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""What ringside leaves behind, above all when it is killed: nothing; and the program runs on."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import truth
+from ringside import Observer, observe, observer, server, stat, workload
+from testing import Skipped, Suite, check, check_equal, check_none, scratch, wait_until
+
+suite = Suite()
+
+KINDS = ("prog", "map", "link")
+
+
+def bpf_objects_of(pid):
+    """{(kind, id)} of the BPF objects that a process holds."""
+    found = set()
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        try:
+            text = info.read_text()
+        except OSError:
+            continue
+        ids = re.findall(r"^(prog|map|link)_id:\s*(\d+)$", text, re.MULTILINE)
+        found |= {(kind, int(n)) for kind, n in ids}
+    return found
+
+
+def bpf_objects():
+    """{(kind, id)} of all of them in the kernel."""
+    found = set()
+    for kind in KINDS:
+        done = subprocess.run(["bpftool", "--json", kind, "list"], capture_output=True, text=True,
+                              check=False)
+        if done.returncode:
+            raise Skipped(f"bpftool {kind} list: {done.stderr.strip() or done.stdout.strip()}")
+        found |= {(kind, o["id"]) for o in json.loads(done.stdout)}
+    return found
+
+
+def mounts():
+    return pathlib.Path("/proc/self/mounts").read_text().splitlines()
+
+
+def tracing_mounts():
+    return [m for m in mounts() if m.split()[2] in ("tracefs", "debugfs")]
+
+
+def expect_gone(objects):
+    """The kernel releases them a moment later."""
+    check(objects, "ringside held no BPF object: this test looks in the wrong place")
+    wait_until(lambda: not objects & bpf_objects(), f"the end of {len(objects)} BPF objects")
+
+
+@suite.test
+def killed_while_observing_a_process():
+    with server("ring", "load") as s:
+        with observer("-p", s.pid) as o:
+            o.wait_ready()
+            objects = bpf_objects_of(o.pid)
+            check_equal("kinds of BPF objects", {kind for kind, _ in objects}, set(KINDS))
+            check(objects <= bpf_objects(), "the kernel does not list what ringside holds")
+            s.do("turns 100")
+            o.process.kill()
+            o.process.wait()
+        s.do("turns 100")
+        expect_gone(objects)
+        s.do("turns 100")
+        s.do("unload")
+        s.quit()
+
+
+@suite.test
+def killed_under_its_program():
+    """The program does not notice, and comes to its end."""
+    with scratch() as folder:
+        commands_read, commands_write = os.pipe()
+        answers_read, answers_write = os.pipe()
+        o = Observer(folder, ["--", *workload("serve")], stdin=commands_read, stdout=answers_write)
+        os.close(commands_read)
+        os.close(answers_write)
+        with os.fdopen(commands_write, "w") as commands, os.fdopen(answers_read) as answers:
+
+            def do(command):
+                commands.write(command + "\n")
+                commands.flush()
+                return json.loads(answers.readline())
+
+            answers.readline()
+            do("ring")
+            do("run 1000")
+            objects = bpf_objects_of(o.pid)
+            o.process.kill()
+            o.process.wait()
+            do("run 1000")
+            expect_gone(objects)
+            do("run 500")
+            check_equal("what the program did", do("quit")["completed"], 2500)
+            check_equal("what follows when it has ended", answers.read(), "")
+
+
+@suite.test
+def nothing_left_after_a_normal_end():
+    with server("ring") as s:
+        with observer("-p", s.pid) as o:
+            o.wait_ready()
+            objects = bpf_objects_of(o.pid)
+            s.do("run 10")
+            o.kill().result().expect_status(0)
+        expect_gone(objects)
+        s.quit()
+
+
+@suite.test
+def detached_while_the_program_runs_on():
+    """-d with a program: the report comes at the end of the window, and ringside's programs are gone then."""
+    with scratch() as folder:
+        commands_read, commands_write = os.pipe()
+        o = Observer(folder, ["-d", "0.3", "--", *workload("serve")], stdin=commands_read)
+        os.close(commands_read)
+        with os.fdopen(commands_write, "w") as commands:
+            commands.write("ring\nrun 100\n")
+            commands.flush()
+            o.wait_ready()
+            objects = bpf_objects_of(o.pid)
+            wait_until(o.json_path.exists, "the report")
+            expect_gone(objects)
+            check(o.process.poll() is None, "ringside did not wait for its program")
+            commands.write("run 50\nquit\n")
+        report = o.result().expect_status(0).report
+    check_none(truth.consistency(report))
+    check_equal("submitted", report["totals"]["submitted"], 100)
+
+
+@suite.test
+def no_mounts():
+    """tracefs and debugfs are neither needed nor left mounted."""
+    if tracing_mounts():
+        raise Skipped(f"mounted already: {tracing_mounts()}")
+    before = mounts()
+    with observer("-a") as o:
+        o.wait_ready()
+        check_equal("mounts while observing", mounts(), before)
+        o.kill().result().expect_status(0)
+    observe("nops storm --count 1000")
+    check_equal("mounts", mounts(), before)
+
+
+@suite.test
+def no_descriptors_for_the_program():
+    """Nothing of ringside's is open in the program."""
+    listing = stat("-o", "/dev/null", "--", "ls", "-l", "/proc/self/fd").expect_status(0).stdout
+    numbers = sorted(int(n) for n, target in re.findall(r" (\d+) -> (\S+)", listing)
+                     if not target.startswith("/proc/"))
+    check_equal("open in the program", numbers, [0, 1, 2])
+
+
+@suite.test
+def nothing_pinned():
+    bpffs = pathlib.Path("/sys/fs/bpf")
+    before = sorted(bpffs.rglob("*"))
+    stat("--", *workload("nops storm --count 1000"), "--out", "/dev/null").expect_status(0)
+    check_equal("pinned", sorted(bpffs.rglob("*")), before)
