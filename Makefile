@@ -55,9 +55,8 @@ say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
 .PHONY: all static asan check demo bench unit live vm lint format install uninstall clean help FORCE
-.PHONY: unit-programs workloads workloads-static everything check-sources clang-warnings
+.PHONY: unit-programs workloads workloads-static demo-programs bench-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
-.SECONDARY:
 
 all: $(B)/ringside ## build build/ringside (no root needed)
 
@@ -71,18 +70,21 @@ $(B)/deps: tools/deps
 	$(if $(MISSING),$(error missing packages; as root: apt-get install $(MISSING)))
 	$(Q)mkdir -p $(@D) && touch $@
 
-# Rewritten only when its contents change: compilers, flags, lists of sources.
+# Rewritten only when their contents change: compilers and flags, lists of sources.
 write-if-changed = mkdir -p $(@D); new=$@.$$$$; printf '%s\n' $(1) >$$new; \
 	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
 $(B)/flags: FORCE
-	$(Q)$(call write-if-changed,'$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(CLANG) $(BPF_CFLAGS))')
+	$(Q)$(call write-if-changed,'$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS))')
+
+$(B)/bpf-flags: FORCE
+	$(Q)$(call write-if-changed,'$(subst ','\'',$(CLANG) $(BPF_CFLAGS))')
 
 $(B)/sources: FORCE
 	$(Q)$(call write-if-changed,$(BPF_SRC) $(LIB_SRC))
 
 # --- BPF ------------------------------------------------------------------
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/flags | $(B)/deps
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/bpf-flags | $(B)/deps
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)
 	$(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_SYS_INCLUDES) $(DEPFLAGS) -c $< -o $@
@@ -170,28 +172,33 @@ vm: static workloads-static ## boot Debian's 6.1 kernel and observe there
 
 clang-warnings: $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) src/main.c $(WORKLOAD_SRC))
 
-check-sources:
-	$(call say,CHECK,'layers and sizes and scripts and man pages')
+check-sources: $(B)/ringside
+	$(call say,CHECK,'layers and sizes and scripts and docs')
 	$(Q)tools/check_layers
 	$(Q)tools/check_sizes
 	$(Q)shellcheck $(SCRIPTS)
 	$(Q)mandoc -Tlint -W warning $(MAN_SRC)
+	$(Q)RINGSIDE=$(B)/ringside tools/check_man
+	$(Q)CC='$(CC)' tools/gen_docs --check
 
 format: ## clang-format everything
 	clang-format -i $(C_FILES)
 
-lint: check-sources ## layers, sizes, shellcheck, man pages, clang-format
+lint: check-sources ## layers, file sizes, scripts, man pages, docs, clang-format
 	$(call say,CHECK,'clang-format')
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 
+demo-programs: all $(B)/workloads/demo
+bench-programs: all $(B)/bench/floor $(B)/bench/storm
+
 demo: ## install what is missing (as root), observe a small program with ringside
 	@CC='$(CC)' tools/deps install build demo
-	@$(MAKE) all $(B)/workloads/demo; rc=$$?; $(GIVE_BACK); exit $$rc
+	@$(MAKE) demo-programs; rc=$$?; $(GIVE_BACK); exit $$rc
 	@echo '$$ $(B)/ringside stat -- $(B)/workloads/demo'
 	@$(B)/ringside stat -- $(B)/workloads/demo
 
 # --- overhead ---------------------------------------------------------------
-$(B)/bench/floor.bpf.o: tests/bench/floor.bpf.c $(B)/flags | $(B)/deps
+$(B)/bench/floor.bpf.o: tests/bench/floor.bpf.c $(B)/bpf-flags | $(B)/deps
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)
 	$(Q)$(CLANG) $(BPF_CFLAGS) $(BPF_SYS_INCLUDES) $(DEPFLAGS) -c $< -o $@
@@ -211,7 +218,7 @@ $(B)/bench/storm: tests/bench/storm.c $(B)/flags
 
 bench: ## what `ringside stat` costs a request, compared with empty programs (root)
 	@CC='$(CC)' tools/deps install build bench
-	@$(MAKE) all $(B)/bench/floor $(B)/bench/storm; rc=$$?; $(GIVE_BACK); exit $$rc
+	@$(MAKE) bench-programs; rc=$$?; $(GIVE_BACK); exit $$rc
 	@tests/bench/run
 
 # --- the rest ---------------------------------------------------------------
