@@ -120,7 +120,7 @@ static __noinline int end_tagged(struct rs_hot *s, struct rs_series *se, const s
 		return tag_add(s->ring_uid, RS_TAG_NOTIF, c->user_data, s->series, now);
 	key.ring_uid = s->ring_uid;
 	key.kind = RS_TAG_MULTI;
-	key.user_data = c->user_data;
+	key.user_data = s->user_data;
 	return tag_cqe(&key, c->res, true);
 }
 
@@ -140,14 +140,16 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 	if (!place_of(PTR_LOW32(c->req), &p))
 		return;
 	s = slot_find(&p, c->req, &i);
-	if (!s || s->user_data != c->user_data) {
+	if (!s) {
 		end_without_slot(c->ctx, c->req, c->res);
 		return;
 	}
 	r = ring_by_uid(s->ring_uid);
 	sidx = s->series;
 	se = series_at(sidx);
-	if (!r || !se) {
+	/* an io_kiocb that another ring, not ours to count, has by now; user_data can't tell: POLL_REMOVE changes it */
+	if (!r || !se || (r->ctx != c->ctx && RS_RING_IDX(r->uid))) {
+		end_unseen(s);
 		s->key = 0;
 		end_without_slot(c->ctx, c->req, c->res);
 		return;

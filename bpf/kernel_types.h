@@ -245,6 +245,8 @@ struct bpf_iter__task_file {
 #define IORING_TIMEOUT_MULTISHOT (1u << 6)
 #define IORING_SETUP_SQE128 (1u << 10)
 #define IORING_SETUP_NO_SQARRAY (1u << 16)
+#define IORING_SETUP_SQE_MIXED (1u << 19)
+#define IORING_SETUP_SQ_REWIND (1u << 20)
 
 /* enum io_uring_op: opcodes whose SQE says in its own way whether it is multishot. */
 #define IORING_OP_POLL_ADD 6
@@ -253,6 +255,7 @@ struct bpf_iter__task_file {
 #define IORING_OP_ACCEPT 13
 #define IORING_OP_RECV 27
 #define IORING_OP_URING_CMD 46
+#define IORING_OP_NOP128 63
 #define IORING_OP_URING_CMD128 64
 
 /* enum io_uring_register_op */

@@ -15,7 +15,6 @@
 static __noinline bool is_the_request(u64 req, const struct completion *c)
 {
 	struct io_kiocb *k = (void *)req;
-	struct rs_hot *s;
 	struct place p;
 	u32 i;
 
@@ -25,8 +24,7 @@ static __noinline bool is_the_request(u64 req, const struct completion *c)
 		return false;
 	if (!place_of(PTR_LOW32(req), &p))
 		return false;
-	s = slot_find(&p, req, &i);
-	return s && s->user_data == c->user_data;
+	return slot_find(&p, req, &i);
 }
 
 static __always_inline u64 req_of_node(u64 node)

@@ -137,6 +137,8 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 		return NULL;
 	task = o->task;
 	ring_describe(r, (struct io_ring_ctx *)ctx);
+	if (r->setup_flags & IORING_SETUP_SQ_REWIND)
+		flags |= RS_RING_REWIND;
 	r->flags = flags;
 	r->pid = o->pid;
 	r->tid = o->tid;

@@ -4,44 +4,6 @@
 #include "slots.h"
 #include "tags.h"
 
-/*
- * The slot still holds this io_kiocb, so its last user ended without io_uring_complete:
- * its CQE overflowed, or it had none.
- */
-static __noinline int end_unseen(struct rs_hot *s)
-{
-	struct rs_overflow_key key = {};
-	struct rs_series *se;
-	struct rs_ring *r;
-	u64 *n;
-
-	if (!s)
-		return 0;
-	r = ring_by_uid(s->ring_uid);
-	se = series_at(s->series);
-	if (!r || !se)
-		return 0;
-	if (s->flags & RS_SLOT_REJECTED) {
-		/* the overflow was taken for the end of a request */
-		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
-		ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], -1);
-		return 0;
-	}
-	key.ring_uid = s->ring_uid;
-	key.user_data = s->user_data;
-	n = r->c[RS_RC_OVERFLOW_ENDS] ? bpf_map_lookup_elem(&rs_overflowed, &key) : NULL;
-	if (!n) {
-		ATOMIC_ADD(&se->c[RS_SC_SILENT], 1);
-		return 0;
-	}
-	ATOMIC_ADD(&se->c[RS_SC_OVERFLOWED], 1);
-	if (*n <= 1)
-		bpf_map_delete_elem(&rs_overflowed, &key);
-	else
-		ATOMIC_ADD(n, -1);
-	return 0;
-}
-
 /* Claims a free slot other than the home; the group may have changed since it was scanned. */
 static __noinline u32 group_claim(struct rs_hot_group *g, u64 req)
 {
@@ -98,11 +60,14 @@ static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
 	return slot_claim_slow(req_low, req);
 }
 
-/* The SQE that is being submitted. */
-static __always_inline struct io_uring_sqe *current_sqe(struct io_ring_ctx *ctx)
+/* The SQE that is being submitted; its opcode is op. */
+static __always_inline struct io_uring_sqe *current_sqe(struct io_ring_ctx *ctx, u32 op)
 {
 	u32 i = BPF_CORE_READ(ctx, cached_sq_head) - 1, shift = 6, setup = BPF_CORE_READ(ctx, flags);
 
+	/* where sizes are mixed, a large one takes two entries, and both have been consumed */
+	if ((setup & IORING_SETUP_SQE_MIXED) && (op == IORING_OP_NOP128 || op == IORING_OP_URING_CMD128))
+		i--;
 	i &= BPF_CORE_READ(ctx, sq_entries) - 1;
 	if (!(setup & IORING_SETUP_NO_SQARRAY))
 		bpf_probe_read_kernel(&i, sizeof(i), BPF_CORE_READ(ctx, sq_array) + i);
@@ -112,15 +77,15 @@ static __always_inline struct io_uring_sqe *current_sqe(struct io_ring_ctx *ctx)
 }
 
 /* Whether the SQE itself asked for a worker: REQ_F_FORCE_ASYNC is also set by opcodes. */
-static __noinline bool sqe_asks_async(struct io_ring_ctx *ctx)
+static __noinline bool sqe_asks_async(struct io_ring_ctx *ctx, u32 op)
 {
-	return BPF_CORE_READ(current_sqe(ctx), flags) & IOSQE_ASYNC;
+	return BPF_CORE_READ(current_sqe(ctx, op), flags) & IOSQE_ASYNC;
 }
 
 /* Whether this SQE may give many CQEs; called for opcodes that can. */
 static __noinline bool sqe_is_multishot(struct io_ring_ctx *ctx, u32 op)
 {
-	struct io_uring_sqe *sqe = current_sqe(ctx);
+	struct io_uring_sqe *sqe = current_sqe(ctx, op);
 
 	switch (op) {
 	case IORING_OP_POLL_ADD:
@@ -144,11 +109,20 @@ static __noinline bool sqe_is_multishot(struct io_ring_ctx *ctx, u32 op)
 /*
  * The kernel publishes sq.head at the end of a submission batch: when it moved since
  * the last SQE that we saw on this ring, this SQE is the first of another batch.
+ * Rings that rewind publish nothing; there a batch starts where the position does not grow.
  */
 static __always_inline void count_batch(struct rs_ring *r, struct io_ring_ctx *ctx)
 {
-	u32 head = ctx->rings->sq.head;
+	u32 head;
 
+	if (r->flags & RS_RING_REWIND) {
+		head = ctx->cached_sq_head;
+		if (head <= r->last_sq_head)
+			r->c[RS_RC_BATCHES]++;
+		r->last_sq_head = head;
+		return;
+	}
+	head = ctx->rings->sq.head;
 	if (r->last_sq_head == head)
 		return;
 	r->last_sq_head = head;
@@ -169,7 +143,7 @@ static __always_inline u16 slot_flags(struct io_kiocb *req)
 		flags |= RS_SLOT_DRAIN;
 	if (f & REQ_F_FORCE_ASYNC) {
 		flags |= RS_SLOT_FORCED;
-		if (sqe_asks_async(req->ctx))
+		if (sqe_asks_async(req->ctx, req->opcode))
 			flags |= RS_SLOT_ASKED;
 	}
 	return flags;

@@ -84,6 +84,7 @@ struct rs_series {
 #define RS_RING_CREATED_IN_WINDOW 2u /* its io_uring_create was seen while observing */
 #define RS_RING_CLOSING 4u	     /* io_ring_exit_work was queued */
 #define RS_RING_CLOSED 8u	     /* its address became another ring's */
+#define RS_RING_REWIND 16u	     /* IORING_SETUP_SQ_REWIND: every batch starts at entry 0 */
 
 struct rs_ring {
 	/* read by every event */
@@ -94,7 +95,7 @@ struct rs_ring {
 	__u32 cq_entries;
 	__u64 pad0[5];
 	/* submitter */
-	__u64 last_sq_head; /* ~0 before the first batch */
+	__u64 last_sq_head; /* ~0 before the first batch; of a REWIND ring: the last position */
 	__u64 no_slot;	    /* submitted without a slot and not yet completed, signed, atomic */
 	__u64 rejected_no_slot; /* refused without a slot, their CQE still to come; signed, atomic */
 	__u64 pad1[5];
