@@ -167,7 +167,7 @@ unit: unit-programs ## unit tests, without root
 live: all static asan workloads ## tests on this kernel (root)
 	@tests/run live
 
-vm: static workloads-static ## boot Debian's 6.1 kernel and observe there
+vm: static workloads-static ## boot other Debian kernels and observe there
 	@tests/run vm
 
 clang-warnings: $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) src/main.c $(WORKLOAD_SRC))

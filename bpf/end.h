@@ -43,6 +43,7 @@ static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 
 	if (!r)
 		return 0;
+	r->last_end = req;
 	/* which of the two this is can't be told; in the end both counts are right */
 	if ((s64)r->no_slot <= 0 && (s64)r->rejected_no_slot > 0) {
 		ATOMIC_ADD(&r->rejected_no_slot, -1);

@@ -70,7 +70,8 @@ int BPF_PROG(rs_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (new_tgid == tgid || !bpf_map_lookup_elem(&rs_targets, &tgid))
 		return 0;
-	bpf_map_update_elem(&rs_targets, &new_tgid, &one, BPF_ANY);
+	if (bpf_map_update_elem(&rs_targets, &new_tgid, &one, BPF_ANY))
+		ATOMIC_ADD(&rs.targets_full, 1);
 	return 0;
 }
 

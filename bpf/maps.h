@@ -122,8 +122,8 @@ RS_MAP struct {
 
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct rs_register_key);
+	__uint(max_entries, 256);
+	__type(key, u32);
 	__type(value, struct rs_register_stat);
 } rs_registers SEC(".maps");
 

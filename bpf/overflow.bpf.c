@@ -9,10 +9,10 @@
 #define WALK_MAX 64
 
 /*
- * Whether the io_kiocb at `req` is the one: in flight on this ring, with this user_data and result.
- * Reads may hit memory that is no io_kiocb any more; the slot table is what decides.
+ * Whether the io_kiocb at `req` is the one: of this ring, with this user_data and result, and, when
+ * `slot`, in flight by the slot table. Reads may hit memory that is no io_kiocb any more.
  */
-static __noinline bool is_the_request(u64 req, const struct completion *c)
+static __noinline bool is_the_request(u64 req, const struct completion *c, bool slot)
 {
 	struct io_kiocb *k = (void *)req;
 	struct place p;
@@ -22,9 +22,7 @@ static __noinline bool is_the_request(u64 req, const struct completion *c)
 		return false;
 	if ((u64)BPF_CORE_READ(k, ctx) != c->ctx || BPF_CORE_READ(k, cqe.res) != c->res)
 		return false;
-	if (!place_of(PTR_LOW32(req), &p))
-		return false;
-	return slot_find(&p, req, &i);
+	return !slot || (place_of(PTR_LOW32(req), &p) && slot_find(&p, req, &i));
 }
 
 static __always_inline u64 req_of_node(u64 node)
@@ -40,16 +38,38 @@ static __always_inline u64 next_req(u64 req)
 }
 
 /* The first match from `req` on along the list of requests that are being completed. */
-static __noinline u64 walk(u64 req, const struct completion *c)
+static __noinline u64 walk(u64 req, const struct completion *c, bool slot)
 {
 	u32 i;
 
 	for (i = 0; i < WALK_MAX && req; i++) {
-		if (is_the_request(req, c))
+		if (is_the_request(req, c, slot))
 			return req;
 		req = next_req(req);
 	}
 	return 0;
+}
+
+/* What an io-wq worker works on. */
+static __noinline u64 worked_on(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct io_worker *w;
+	u64 work;
+
+	if (!(BPF_CORE_READ(task, flags) & PF_IO_WORKER))
+		return 0;
+	w = BPF_CORE_READ(task, worker_private);
+	work = w ? (u64)BPF_CORE_READ(w, cur_work) : 0;
+	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
+}
+
+/* The first of the requests whose CQEs are being posted. */
+static __noinline u64 first_completing(u64 ctx)
+{
+	struct io_ring_ctx *x = (void *)ctx;
+
+	return req_of_node((u64)BPF_CORE_READ(x, submit_state.compl_reqs.first));
 }
 
 /*
@@ -58,25 +78,36 @@ static __noinline u64 walk(u64 req, const struct completion *c)
  */
 static __noinline u64 find_request(struct rs_ring *r, const struct completion *c)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct io_ring_ctx *ctx;
-	struct io_worker *w;
-	u64 first, req;
+	u64 first, req = worked_on();
 
 	if (!r || !c)
 		return 0;
-	if (BPF_CORE_READ(task, flags) & PF_IO_WORKER) {
-		w = BPF_CORE_READ(task, worker_private);
-		req = w ? (u64)BPF_CORE_READ(w, cur_work) : 0;
-		if (req && is_the_request(req - bpf_core_field_offset(struct io_kiocb, work), c))
-			return req - bpf_core_field_offset(struct io_kiocb, work);
-	}
-	ctx = (void *)c->ctx;
-	first = req_of_node((u64)BPF_CORE_READ(ctx, submit_state.compl_reqs.first));
-	if (is_the_request(first, c))
+	if (is_the_request(req, c, true))
+		return req;
+	first = first_completing(c->ctx);
+	if (is_the_request(first, c, true))
 		return first;
-	req = walk(next_req(r->last_end), c);
-	return req ? req : walk(first, c);
+	req = walk(next_req(r->last_end), c, true);
+	return req ? req : walk(first, c, true);
+}
+
+/*
+ * The same among requests that have no slot. One that was completed a moment ago can look the same, so
+ * only where such requests are known to be.
+ */
+static __noinline u64 find_slotless(struct rs_ring *r, const struct completion *c)
+{
+	u64 first, req = worked_on();
+
+	if (!r || !c || ((r->flags & RS_RING_CREATED_IN_WINDOW) && (s64)r->no_slot <= 0))
+		return 0;
+	if (is_the_request(req, c, false))
+		return req;
+	req = walk(next_req(r->last_end), c, false);
+	if (req)
+		return req;
+	first = first_completing(c->ctx);
+	return walk(first, c, false);
 }
 
 static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
@@ -110,6 +141,8 @@ int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags
 	if (cflags & IORING_CQE_F_NOTIF)
 		return count_other_cqe(&c);
 	c.req = find_request(r, &c);
+	if (!c.req)
+		c.req = find_slotless(r, &c);
 	if (c.req) {
 		end_request(&c, &same);
 		return 0;

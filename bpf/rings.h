@@ -116,7 +116,9 @@ static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx 
 		return;
 	tid = BPF_CORE_READ(sq, pid);
 	r->sq_tid = tid;
-	bpf_map_update_elem(&rs_sq_exits, &tid, &none, BPF_NOEXIST);
+	if (!bpf_map_lookup_elem(&rs_sq_exits, &tid) &&
+		bpf_map_update_elem(&rs_sq_exits, &tid, &none, BPF_NOEXIST))
+		ATOMIC_ADD(&rs.sq_exits_full, 1);
 }
 
 /*

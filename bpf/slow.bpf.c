@@ -106,8 +106,8 @@ int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_f
 	long ret)
 {
 	struct rs_register_stat fresh = {}, *st;
-	struct rs_register_key key = {};
 	struct rs_ring *r;
+	u32 key = opcode;
 
 	if (!rs.active)
 		return 0;
@@ -118,8 +118,6 @@ int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_f
 		r->sq_entries = BPF_CORE_READ((struct io_ring_ctx *)ring_ctx, sq_entries);
 		r->cq_entries = BPF_CORE_READ((struct io_ring_ctx *)ring_ctx, cq_entries);
 	}
-	key.ring_uid = r->uid;
-	key.op = opcode;
 	st = bpf_map_lookup_elem(&rs_registers, &key);
 	if (!st) {
 		bpf_map_update_elem(&rs_registers, &key, &fresh, BPF_NOEXIST);

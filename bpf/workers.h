@@ -45,8 +45,10 @@ static __noinline int note_wq(struct io_wq *wq)
 		BPF_CORE_READ_STR_INTO(&fresh.comm, owner, comm);
 		bpf_map_update_elem(&rs_workers, &tid, &fresh, BPF_NOEXIST);
 		w = bpf_map_lookup_elem(&rs_workers, &tid);
-		if (!w)
+		if (!w) {
+			ATOMIC_ADD(&rs.workers_full, 1);
 			return 0;
+		}
 	}
 	if (bounded > w->bounded_max)
 		w->bounded_max = bounded;

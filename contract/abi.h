@@ -202,11 +202,7 @@ struct rs_series_key {
 	__u16 kind; /* RS_SERIES_MAIN or RS_TAG_* */
 };
 
-struct rs_register_key {
-	__u32 ring_uid;
-	__u32 op;
-};
-
+/* Calls of io_uring_register on watched rings; key of the map: its opcode. */
 struct rs_register_stat {
 	__u64 count;
 	__u64 errors;
@@ -250,7 +246,10 @@ struct rs_global {
 	__u64 errnos_full;   /* errors whose errno found no place */
 	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */
 	__u64 tags_full;     /* multishot and zero-copy requests whose further CQEs stay without an opcode */
-	__u64 pad1[5];
+	__u64 workers_full;  /* observations of workers of tasks that found no place */
+	__u64 sq_exits_full; /* SQPOLL threads whose CPU time at their end will stay unknown */
+	__u64 targets_full;  /* children that could not be followed */
+	__u64 pad1[2];
 };
 
 #endif

@@ -234,6 +234,8 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 		.table_full = minus(cur->table_full, prev->table_full),
 		.rings_full = minus(cur->rings_full, prev->rings_full),
 		.records_lost = minus(cur->records_lost, prev->records_lost),
+		.details_lost = minus(cur->details_lost, prev->details_lost),
+		.children_lost = minus(cur->children_lost, prev->children_lost),
 		.missed = minus(cur->missed, prev->missed),
 		.missed_known = prev->missed_known && cur->missed_known,
 	};

@@ -61,7 +61,7 @@ struct ring_stats {
 	uint64_t sq_alive_ns; /* how long it could have run inside the window */
 	uint64_t c[RS_RC_COUNT]; /* enum rs_ring_counter */
 	uint64_t in_flight_no_slot;
-	uint64_t batchless; /* SQEs whose batches could not be counted: those of rings without an entry */
+	uint64_t batchless; /* not 0: SQEs and batches are not counted in the same place, so have no ratio */
 	struct op_stats *ops; /* by opcode */
 	size_t n_ops;
 };
@@ -83,6 +83,8 @@ struct fidelity {
 	uint64_t table_full;   /* requests counted but not timed: no free slot */
 	uint64_t rings_full;   /* requests counted under no ring of their own */
 	uint64_t records_lost; /* events that found no room on their way to user space */
+	uint64_t details_lost; /* facts beside the counts that found no room: errnos, opcodes of further CQEs, workers */
+	uint64_t children_lost; /* child processes that could not be followed */
 	uint64_t missed;       /* runs of our programs that the kernel skipped (recursion) */
 	bool missed_known;     /* bpf_prog_info.recursion_misses exists since 5.12 */
 };

@@ -66,6 +66,8 @@ static json_t *fidelity__json(const struct fidelity *f)
 	jout__put(&o, "table_full", jout__u64(f->table_full));
 	jout__put(&o, "rings_full", jout__u64(f->rings_full));
 	jout__put(&o, "records_lost", jout__u64(f->records_lost));
+	jout__put(&o, "details_lost", jout__u64(f->details_lost));
+	jout__put(&o, "children_lost", jout__u64(f->children_lost));
 	jout__put(&o, "missed", jout__u64_if(f->missed_known, f->missed));
 	return o;
 }

@@ -125,6 +125,8 @@ static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct 
 			fmt_count(n, (double)f->untracked));
 	if (f->records_lost)
 		list__add(wrong, "; ", "%s records lost", fmt_count(n, (double)f->records_lost));
+	if (f->children_lost)
+		list__add(wrong, "; ", "%s child processes not followed", fmt_count(n, (double)f->children_lost));
 	if (f->missed_known && f->missed)
 		list__add(wrong, "; ", "%s events skipped by the kernel (recursion)",
 			fmt_count(n, (double)f->missed));
@@ -134,6 +136,9 @@ static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct 
 	if (f->rings_full)
 		list__add(gaps, "; ", "%s requests counted under no ring of their own (ring table full)",
 			fmt_count(n, (double)f->rings_full));
+	if (f->details_lost)
+		list__add(gaps, "; ", "%s details lost (errnos, opcodes of further CQEs, workers: tables full)",
+			fmt_count(n, (double)f->details_lost));
 }
 
 bool text__fidelity_problems(struct text *t)

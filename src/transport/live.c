@@ -94,10 +94,14 @@ static void describe(const struct live *l, struct snapshot *s)
 
 static void count_losses(const struct live *l, struct snapshot *s)
 {
+	const struct rs_global *g = session__global(l->s);
 	struct totals t = snapshot__totals(s);
 
 	s->fidelity.untracked = t.untracked;
 	s->fidelity.table_full = t.no_slot;
+	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
+		g->sq_exits_full;
+	s->fidelity.children_lost = g->targets_full;
 	s->fidelity.missed_known = session__missed(l->s, &s->fidelity.missed);
 }
 

@@ -43,21 +43,65 @@ int live_maps__errnos(const struct session *s, struct snapshot *snap)
 	return err;
 }
 
-int live_maps__take_errnos(const struct session *s, struct ring_stats *r)
+static int compare_entries(const void *a, const void *b)
 {
-	int fd = session__maps(s)->errnos, err = 0;
-	struct rs_errno_key key, next;
-	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+	const struct errno_entry *x = a, *y = b;
+
+	return x->key.ring_uid < y->key.ring_uid ? -1 : x->key.ring_uid > y->key.ring_uid;
+}
+
+int errno_list__read(const struct session *s, struct errno_list *ret)
+{
+	int fd = session__maps(s)->errnos;
+	struct rs_errno_key key, *prev = NULL;
+	struct errno_list l = {0};
+	struct errno_entry *more;
+	size_t cap = 0;
 	uint64_t n;
 
-	while (!err && more) {
-		/* before the key goes: iteration restarts at a key that is not there */
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (key.ring_uid == r->uid && !bpf_map_lookup_elem(fd, &key, &n)) {
-			err = add_errno(r, &key, n);
-			bpf_map_delete_elem(fd, &key);
+	while (!bpf_map_get_next_key(fd, prev, &key)) {
+		prev = &key;
+		if (bpf_map_lookup_elem(fd, &key, &n))
+			continue;
+		if (l.n == cap) {
+			cap = cap ? cap * 2 : 64;
+			more = realloc(l.e, cap * sizeof(*more));
+			if (!more) {
+				errno_list__free(&l);
+				return -ENOMEM;
+			}
+			l.e = more;
 		}
-		key = next;
+		l.e[l.n++] = (struct errno_entry){key, n};
+	}
+	if (l.n)
+		qsort(l.e, l.n, sizeof(*l.e), compare_entries);
+	*ret = l;
+	return 0;
+}
+
+void errno_list__free(struct errno_list *l)
+{
+	free(l->e);
+	memset(l, 0, sizeof(*l));
+}
+
+int live_maps__take_errnos(const struct session *s, const struct errno_list *l, struct ring_stats *r)
+{
+	int fd = session__maps(s)->errnos, err = 0;
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->e[mid].key.ring_uid < r->uid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; !err && lo < l->n && l->e[lo].key.ring_uid == r->uid; lo++) {
+		err = add_errno(r, &l->e[lo].key, l->e[lo].n);
+		bpf_map_delete_elem(fd, &l->e[lo].key);
 	}
 	return err;
 }
@@ -152,21 +196,12 @@ int live_maps__tasks(const struct session *s, struct snapshot *snap)
 
 static int add_register(struct snapshot *snap, unsigned int op, const struct rs_register_stat *st)
 {
-	struct register_stats *more;
-	size_t i;
+	struct register_stats *more = realloc(snap->registers, (snap->n_registers + 1) * sizeof(*more));
 
-	for (i = 0; i < snap->n_registers && snap->registers[i].op != op; i++)
-		;
-	if (i == snap->n_registers) {
-		more = realloc(snap->registers, (i + 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		snap->registers = more;
-		more[i] = (struct register_stats){.op = op};
-		snap->n_registers++;
-	}
-	snap->registers[i].count += st->count;
-	snap->registers[i].errors += st->errors;
+	if (!more)
+		return -ENOMEM;
+	snap->registers = more;
+	more[snap->n_registers++] = (struct register_stats){.op = op, .count = st->count, .errors = st->errors};
 	return 0;
 }
 
@@ -180,13 +215,13 @@ static int compare_registers(const void *a, const void *b)
 int live_maps__registers(const struct session *s, struct snapshot *snap)
 {
 	int fd = session__maps(s)->registers, err = 0;
-	struct rs_register_key key, *prev = NULL;
+	uint32_t op, *prev = NULL;
 	struct rs_register_stat st;
 
-	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
-		prev = &key;
-		if (!bpf_map_lookup_elem(fd, &key, &st))
-			err = add_register(snap, key.op, &st);
+	while (!err && !bpf_map_get_next_key(fd, prev, &op)) {
+		prev = &op;
+		if (!bpf_map_lookup_elem(fd, &op, &st))
+			err = add_register(snap, op, &st);
 	}
 	if (snap->n_registers)
 		qsort(snap->registers, snap->n_registers, sizeof(*snap->registers), compare_registers);

@@ -8,8 +8,24 @@
 
 /* Gives every opcode of every ring in s its errnos. 0 or -ENOMEM. */
 int live_maps__errnos(const struct session *s, struct snapshot *snap);
-/* Moves the errnos of r->uid out of the map. 0 or -ENOMEM. */
-int live_maps__take_errnos(const struct session *s, struct ring_stats *r);
+
+/* The map of errnos as it is at a moment, sorted by ring. */
+struct errno_entry {
+	struct rs_errno_key key;
+	uint64_t n;
+};
+
+struct errno_list {
+	struct errno_entry *e;
+	size_t n;
+};
+
+/* 0 or -ENOMEM. Free with errno_list__free(). */
+int errno_list__read(const struct session *s, struct errno_list *ret);
+void errno_list__free(struct errno_list *l);
+
+/* Moves what l has of r->uid out of the map. 0 or -ENOMEM. */
+int live_maps__take_errnos(const struct session *s, const struct errno_list *l, struct ring_stats *r);
 
 /* Gives the opcodes of s their multishot gaps and notification delays. 0 or -ENOMEM. */
 int live_maps__extras(const struct session *s, struct snapshot *snap);

@@ -38,6 +38,15 @@ size_t live_rings__track(struct live *l)
 	return used;
 }
 
+static bool is_used(const struct rs_series *se)
+{
+	unsigned int i;
+
+	for (i = 0; i < RS_SC_COUNT && !se->c[i]; i++)
+		;
+	return i < RS_SC_COUNT;
+}
+
 static int read_ops(const struct session_tables *t, const struct rs_ring *r, const struct slot_counts *c,
 	struct ring_stats *ret)
 {
@@ -48,10 +57,14 @@ static int read_ops(const struct session_tables *t, const struct rs_ring *r, con
 		uint32_t idx = r->series[op];
 		const struct rs_series *se = &t->series[idx];
 
-		/* shared series are ring 0's */
-		if (!idx || idx >= t->n_series || (RS_RING_IDX(r->uid) && idx < RS_SERIES_FIRST))
+		if (!idx || idx >= t->n_series)
 			continue;
-		if (!RS_RING_IDX(r->uid) && !se->c[RS_SC_SUBMITTED] && !se->c[RS_SC_COMPLETED])
+		/* shared series are ring 0's, so this ring's batches hold SQEs that it does not count */
+		if (RS_RING_IDX(r->uid) && idx < RS_SERIES_FIRST) {
+			ret->batchless++;
+			continue;
+		}
+		if (!RS_RING_IDX(r->uid) && !is_used(se))
 			continue;
 		o = ring_stats__op(ret, op);
 		if (!o)
@@ -254,7 +267,7 @@ static void unindex(const struct live *l, const struct rs_ring *r)
 	bpf_map_update_elem(fd, &ctx, &uid, BPF_NOEXIST);
 }
 
-static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c)
+static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c, const struct errno_list *errnos)
 {
 	const struct rs_ring *r = &session__tables(l->s)->rings[idx];
 	struct ring_stats stats;
@@ -270,7 +283,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c)
 			ring_stats__free(&stats);
 			return 0;
 		}
-		err = live_maps__take_errnos(l->s, &stats);
+		err = live_maps__take_errnos(l->s, errnos, &stats);
 		err = err ? err : live_maps__take_extras(l->s, &stats);
 		err = err ? err : keep_retired(l, &stats);
 		if (err) {
@@ -283,19 +296,45 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c)
 	return session__recycle_ring(l->s, idx);
 }
 
+/*
+ * Which rings have ended by now. To be asked before anything of them is read: one that ends while the
+ * slots are being counted is closed soon after, and requests that have ended would be in flight for ever.
+ */
+static bool *mark_ended(const struct session_tables *t)
+{
+	bool *ended = calloc(t->n_rings, sizeof(*ended));
+	uint32_t i;
+
+	for (i = 1; ended && i < t->n_rings; i++)
+		ended[i] = t->rings[i].flags & (RS_RING_CLOSING | RS_RING_CLOSED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return ended;
+}
+
 int live_rings__retire(struct live *l)
 {
 	const struct session_tables *t = session__tables(l->s);
+	struct errno_list errnos = {0};
 	struct slot_counts c;
+	bool *ended;
 	uint32_t i;
 	int err;
 
+	ended = mark_ended(t);
+	if (!ended)
+		return -ENOMEM;
 	err = slot_counts__take(l->s, &c);
-	if (err)
+	if (err) {
+		free(ended);
 		return err;
-	for (i = 1; !err && i < t->n_rings; i++)
-		if (t->rings[i].flags & (RS_RING_CLOSING | RS_RING_CLOSED))
-			err = retire_one(l, i, &c);
+	}
+	err = errno_list__read(l->s, &errnos);
+	/* the last entry first: what is given back last is taken first, and low entries wake nobody */
+	for (i = t->n_rings - 1; !err && i >= 1; i--)
+		if (ended[i])
+			err = retire_one(l, i, &c, &errnos);
+	errno_list__free(&errnos);
 	slot_counts__free(&c);
+	free(ended);
 	return err;
 }

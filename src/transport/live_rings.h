@@ -4,6 +4,7 @@
 #define RINGSIDE_LIVE_RINGS_H
 
 #include "live.h"
+#include "live_maps.h"
 #include "track.h"
 
 /* Rings read out and gone keep a row of their own up to this many; further ones are summed. */

@@ -270,7 +270,8 @@ static inline void fab__huge(struct fab *f)
 	fab__task(f, UINT32_MAX, "0123456789abcde", UINT32_MAX, UINT32_MAX);
 	sample__register(f->s, UINT32_MAX, UINT64_MAX, UINT64_MAX);
 	f->s->fidelity =
-		(struct fidelity){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true };
+		(struct fidelity){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+			UINT64_MAX, true };
 }
 
 #endif

@@ -79,7 +79,7 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "kernel.features.submit"), "state how why");
 	assert_keys(at(j, "window"), "start_unix_ns duration_ns cpus");
 	assert_keys(at(j, "cost"), "estimated_cpu_ns events sample");
-	assert_keys(at(j, "fidelity"), "untracked table_full rings_full records_lost missed");
+	assert_keys(at(j, "fidelity"), "untracked table_full rings_full records_lost details_lost children_lost missed");
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
 		"id pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
