@@ -44,8 +44,7 @@ static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 	if (!r)
 		return 0;
 	r->last_end = req;
-	/* which of the two this is can't be told; in the end both counts are right */
-	if ((s64)r->no_slot <= 0 && (s64)r->rejected_no_slot > 0) {
+	if ((s64)r->rejected_no_slot > 0 && !bpf_map_delete_elem(&rs_rejected, &req)) {
 		ATOMIC_ADD(&r->rejected_no_slot, -1);
 		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
 		return 0;
@@ -76,7 +75,8 @@ static __noinline int count_other_cqe(const struct completion *c)
 
 	if (!c)
 		return 0;
-	r = ring_get(c->ctx, PTR_LOW32(c->ctx));
+	/* may come from another ring's task (msg_ring), so says nothing of whose ring this is */
+	r = ring_known(c->ctx, PTR_LOW32(c->ctx));
 	if (!r)
 		return 0;
 	key.ring_uid = r->uid;

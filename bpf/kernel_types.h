@@ -244,6 +244,7 @@ struct bpf_iter__task_file {
 #define IORING_URING_CMD_MULTISHOT (1u << 1)
 #define IORING_TIMEOUT_MULTISHOT (1u << 6)
 #define IORING_SETUP_SQE128 (1u << 10)
+#define IORING_SETUP_REGISTERED_FD_ONLY (1u << 15)
 #define IORING_SETUP_NO_SQARRAY (1u << 16)
 #define IORING_SETUP_SQE_MIXED (1u << 19)
 #define IORING_SETUP_SQ_REWIND (1u << 20)

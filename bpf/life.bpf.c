@@ -7,6 +7,7 @@ static __noinline int ring_forget(u64 ctx)
 {
 	struct rs_ring *r = ring_find_slow(ctx);
 
+	bpf_map_delete_elem(&rs_unplaced, &ctx);
 	if (!r)
 		return 0;
 	r->flags |= RS_RING_CLOSED;
@@ -32,8 +33,10 @@ int BPF_PROG(rs_create, int fd, void *ring_ctx)
 		flags |= RS_RING_WATCHED;
 	r = ring_add((u64)ring_ctx, &o, flags);
 	if (!r)
-		return 0;
-	r->fd = fd;
+		return ring_remember_unplaced((u64)ring_ctx, flags);
+	/* else an index among the registered rings */
+	if (!(r->setup_flags & IORING_SETUP_REGISTERED_FD_ONLY))
+		r->fd = fd;
 	r->created_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -75,6 +75,14 @@ RS_MAP struct {
 	__type(value, u32);
 } rs_ring_index SEC(".maps");
 
+/* ctx address of a ring that found no entry -> whether it is watched: decided once, as for the others. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, u8);
+} rs_unplaced SEC(".maps");
+
 /* hash of a ctx address -> index into rs_rings, to be verified there. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -97,6 +105,14 @@ RS_MAP struct {
 	__type(key, struct rs_errno_key);
 	__type(value, u64);
 } rs_errnos SEC(".maps");
+
+/* io_kiocb addresses of refused SQEs that found no slot; their CQE is still to come. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, u8);
+} rs_rejected SEC(".maps");
 
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

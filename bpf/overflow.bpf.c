@@ -22,6 +22,8 @@ static __noinline bool is_the_request(u64 req, const struct completion *c, bool 
 		return false;
 	if ((u64)BPF_CORE_READ(k, ctx) != c->ctx || BPF_CORE_READ(k, cqe.res) != c->res)
 		return false;
+	if (BPF_CORE_READ(k, flags) & REQ_F_CQE_SKIP)
+		return false;
 	return !slot || (place_of(PTR_LOW32(req), &p) && slot_find(&p, req, &i));
 }
 
@@ -131,7 +133,7 @@ int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags
 
 	if (!rs.active)
 		return 0;
-	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
+	r = ring_known((u64)ring_ctx, PTR_LOW32(ring_ctx));
 	if (!r)
 		return 0;
 	ATOMIC_ADD(&r->c[RS_RC_CQ_OVERFLOWS], 1);

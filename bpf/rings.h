@@ -185,17 +185,31 @@ static __noinline struct rs_ring *ring_find_slow(u64 ctx)
 	return r;
 }
 
-/* A ring older than the observation, or created while nobody looked. */
+static __noinline int ring_remember_unplaced(u64 ctx, u32 flags)
+{
+	u8 watched = !!(flags & RS_RING_WATCHED);
+
+	return bpf_map_update_elem(&rs_unplaced, &ctx, &watched, BPF_ANY);
+}
+
+/* A ring older than the observation, or created while nobody looked, or without an entry. */
 static __noinline struct rs_ring *ring_adopt(u64 ctx)
 {
+	u8 *unplaced = bpf_map_lookup_elem(&rs_unplaced, &ctx);
 	struct rs_ring *r;
 	struct owner o;
 	u32 watched;
 
+	if (unplaced)
+		return *unplaced ? ring_at(0) : NULL;
+
 	owner_current(&o);
 	watched = is_wanted(&o) ? RS_RING_WATCHED : 0;
 	r = ring_add(ctx, &o, watched);
-	return r || !watched ? r : ring_at(0);
+	if (r)
+		return r;
+	ring_remember_unplaced(ctx, watched);
+	return watched ? ring_at(0) : NULL;
 }
 
 /*
@@ -216,6 +230,25 @@ static __always_inline struct rs_ring *ring_get(u64 ctx, u32 ctx_low)
 			r = ring_adopt(ctx);
 	}
 	return r && (r->flags & RS_RING_WATCHED) ? r : NULL;
+}
+
+/* The same for events that say nothing of whose ring it is: one that was not met before is not ours. */
+static __always_inline struct rs_ring *ring_known(u64 ctx, u32 ctx_low)
+{
+	u32 hash = ctx_hash(ctx_low), *hint;
+	struct rs_ring *r = NULL;
+	u8 *unplaced;
+
+	hint = bpf_map_lookup_elem(&rs_ring_hints, &hash);
+	if (hint)
+		r = ring_at(*hint);
+	if (!r || r->ctx != ctx)
+		r = ring_find_slow(ctx);
+	if (!r) {
+		unplaced = bpf_map_lookup_elem(&rs_unplaced, &ctx);
+		return unplaced && *unplaced ? ring_at(0) : NULL;
+	}
+	return r->flags & RS_RING_WATCHED ? r : NULL;
 }
 
 #endif

@@ -83,6 +83,14 @@ static __always_inline struct rs_hot *slot_find(struct place *p, u64 req, u32 *r
 	return &p->g->s[i];
 }
 
+/* Whether a slot's request is of the ring at ctx; else its io_kiocb is in other hands by now. */
+static __always_inline bool slot_is_of(struct rs_hot *s, u64 ctx)
+{
+	struct rs_ring *r = ring_by_uid(s->ring_uid);
+
+	return r && (r->ctx == ctx || !RS_RING_IDX(r->uid));
+}
+
 static __always_inline struct rs_series *series_at(u32 idx)
 {
 	return bpf_map_lookup_elem(&rs_series, &idx);
@@ -112,6 +120,8 @@ SHARED u32 series_make(u32 ring_uid, u32 op, u32 kind)
 		return 0;
 	se->op = op;
 	se->traits = rs_config.op_traits[op];
+	if (idx >= rs_config.wake_from_series)
+		bpf_ringbuf_output(&rs_wakeups, &idx, sizeof(idx), BPF_RB_FORCE_WAKEUP);
 	if (!bpf_map_update_elem(&rs_series_index, &key, &idx, BPF_NOEXIST))
 		return idx;
 	bpf_map_push_elem(&rs_free_series, &idx, 0);

@@ -46,7 +46,7 @@ int BPF_PROG(rs_punt, struct io_kiocb *req)
 	if (!rs.active || !place_of(PTR_LOW32(req), &p))
 		return 0;
 	s = slot_find(&p, (u64)req, &i);
-	if (!s)
+	if (!s || !slot_is_of(s, (u64)req->ctx))
 		return punt_without_slot(req);
 	if (s->flags & RS_SLOT_PUNTED)
 		return 0;

@@ -206,6 +206,19 @@ int BPF_PROG(rs_submit_sqe, struct io_kiocb *req)
 	return on_submit(req);
 }
 
+/* Without a slot: a CQE names the io_kiocb only, and a request without a slot may end in its place. */
+static __noinline int remember_rejected(struct rs_ring *r, u64 req)
+{
+	u8 one = 1;
+
+	if (!r)
+		return 0;
+	ATOMIC_ADD(&r->rejected_no_slot, 1);
+	if (bpf_map_update_elem(&rs_rejected, &req, &one, BPF_ANY))
+		ATOMIC_ADD(&rs.rejected_full, 1);
+	return 0;
+}
+
 /*
  * An SQE was refused: a CQE follows without a submission. The slot keeps it from being
  * taken for the end of an older request at the same address.
@@ -232,10 +245,8 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 	if (se)
 		ATOMIC_ADD(&se->c[RS_SC_REJECTED], 1);
 	s = slot_claim(PTR_LOW32(req), (u64)req);
-	if (!s) {
-		ATOMIC_ADD(&r->rejected_no_slot, 1);
-		return 0;
-	}
+	if (!s)
+		return remember_rejected(r, (u64)req);
 	s->user_data = sqe->user_data;
 	s->ring_uid = r->uid;
 	s->series = idx;
@@ -257,7 +268,7 @@ int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
 	if (!head || !(head->flags & RS_SLOT_ASKED) || !place_of(PTR_LOW32(req), &p))
 		return 0;
 	s = slot_find(&p, (u64)req, &i);
-	if (s)
+	if (s && slot_is_of(s, (u64)req->ctx) && slot_is_of(head, (u64)req->ctx))
 		s->flags |= RS_SLOT_ASKED;
 	return 0;
 }

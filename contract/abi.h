@@ -232,7 +232,8 @@ struct rs_config {
 	__u32 by_cgroup;
 	/* An overflow event that names no request under way is an auxiliary CQE's; else (6.1) it may be anything. */
 	__u32 overflow_names_request;
-	__u32 wake_from; /* taking a ring entry from this index on wakes the loader: entries run short */
+	/* taking an entry from this index on wakes the loader: they run short */
+	__u32 wake_from, wake_from_series;
 	__u64 cgroup_id;
 	char comm[RS_COMM_LEN];
 	__u8 op_traits[RS_OPS];
@@ -249,7 +250,8 @@ struct rs_global {
 	__u64 workers_full;  /* observations of workers of tasks that found no place */
 	__u64 sq_exits_full; /* SQPOLL threads whose CPU time at their end will stay unknown */
 	__u64 targets_full;  /* children that could not be followed */
-	__u64 pad1[2];
+	__u64 rejected_full; /* refused SQEs that found neither a slot nor a place: their CQE will end a request */
+	__u64 pad1[1];
 };
 
 #endif

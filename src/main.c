@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +25,10 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
 
-	if (fill_std_fds())
+	if (fill_std_fds()) {
+		log_error("can't open /dev/null: %s", strerror(errno));
 		return EXIT_FAILED;
+	}
 	if (!name) {
 		log_error("no command given; `ringside --help` lists them");
 		return EXIT_USAGE;

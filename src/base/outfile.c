@@ -16,9 +16,9 @@ static void forget(struct outfile *o)
 }
 
 /* mkstemp makes files that only the owner reads; an ordinary file obeys the umask. */
-static int open_temp(struct outfile *o)
+static int open_temp(struct outfile *o, const struct stat *old)
 {
-	mode_t mask = umask(0);
+	mode_t mask = umask(0), mode = old ? old->st_mode & 0777 : 0666 & ~mask;
 	int fd;
 
 	umask(mask);
@@ -29,7 +29,7 @@ static int open_temp(struct outfile *o)
 	fd = mkostemp(o->temp, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, 0666 & ~mask)) {
+	if (fchmod(fd, mode)) {
 		int err = -errno;
 
 		close(fd);
@@ -43,17 +43,20 @@ int outfile__open(const char *path, bool stream, struct outfile *ret)
 {
 	struct outfile o = {.path = strdup(path)};
 	struct stat st;
+	bool exists;
 	int fd;
 
 	if (!o.path)
 		return -ENOMEM;
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+	/* a rename would replace the link, not what it leads to (/dev/stdout) */
+	exists = !lstat(path, &st);
+	if (exists && !S_ISREG(st.st_mode))
 		stream = true;
 	if (stream) {
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		fd = fd < 0 ? -errno : fd;
 	} else {
-		fd = open_temp(&o);
+		fd = open_temp(&o, exists ? &st : NULL);
 	}
 	if (fd < 0) {
 		forget(&o);

@@ -14,7 +14,7 @@ struct outfile {
 
 /*
  * Opens path for writing: under a temporary name beside it, or itself when `stream` is set or it is
- * not a regular file (a terminal, a pipe, /dev/null). 0 or negative errno; *ret is untouched on failure.
+ * not a regular file (a terminal, a pipe, /dev/null, a link to anything). An existing file keeps its mode. 0 or negative errno; *ret is untouched on failure.
  */
 int outfile__open(const char *path, bool stream, struct outfile *ret);
 

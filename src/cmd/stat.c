@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -26,6 +27,22 @@ static int check_privileges(void)
 		return 0;
 	log_error("missing %s: run as root, or grant them (`ringside stat` loads BPF programs)", missing);
 	return -EPERM;
+}
+
+/* PROC_PID_INIT_INO of the kernel: the number of the initial pid namespace. */
+#define INITIAL_PID_NS 0xEFFFFFFCu
+
+/* Process ids mean something else to the programs in the kernel than they do in a pid namespace. */
+static int check_pid_namespace(const struct stat_options *o)
+{
+	struct stat st;
+
+	if ((!o->program || o->all) && !o->pids.n)
+		return 0;
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NS)
+		return 0;
+	log_error("in a pid namespace only the whole machine can be observed (-a): run ringside outside of it");
+	return -EINVAL;
 }
 
 static int open_signals(struct stat_run *r)
@@ -173,7 +190,7 @@ static int prepare(struct stat_run *r)
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	if (check_privileges() || sinks__open(&r->sinks, o) || open_pids(r))
+	if (check_privileges() || check_pid_namespace(o) || sinks__open(&r->sinks, o) || open_pids(r))
 		return EXIT_FAILED;
 	status = hold_program(r, &signals);
 	if (status)

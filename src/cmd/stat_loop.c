@@ -113,8 +113,10 @@ static int run_clock(struct stat_run *r, struct deadlines *d, uint64_t now)
 
 	if (now >= d->tick) {
 		err = live__tick(r->live);
-		if (err)
+		if (err) {
+			log_error("can't read the BPF maps: %s", strerror(-err));
 			return err;
+		}
 		d->tick = now + LIVE_TICK_MS * 1000000ull;
 	}
 	if (now >= d->end)

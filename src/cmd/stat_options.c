@@ -65,6 +65,14 @@ int stat_options__parse(int argc, char **argv, struct stat_options *o)
 	}
 	if (!err && first < argc)
 		o->program = argv + first;
+	else if (!err && !strcmp(argv[argc - 1], "--")) {
+		snprintf(errmsg, sizeof(errmsg), "no PROGRAM after --");
+		err = -EINVAL;
+	}
+	if (!err && o->out && o->json.value && !strcmp(o->out, o->json.value)) {
+		snprintf(errmsg, sizeof(errmsg), "-o and --json name the same file ('%s')", o->out);
+		err = -EINVAL;
+	}
 	if (!err && o->pids.n && o->program) {
 		snprintf(errmsg, sizeof(errmsg), "-p and a PROGRAM exclude each other ('%s')", o->program[0]);
 		err = -EINVAL;

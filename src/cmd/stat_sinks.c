@@ -70,7 +70,7 @@ int sinks__open(struct sinks *s, const struct stat_options *o)
 	bool stream = o->interval_ns;
 	int err;
 
-	if (o->out) {
+	if (o->out && strcmp(o->out, "-")) {
 		err = open_file(o->out, stream, &s->text_file);
 		if (err)
 			return err;

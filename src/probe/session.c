@@ -33,9 +33,9 @@ int session__wakeup_fd(const struct session *s)
 	return ring_buffer__epoll_fd(s->wakeups);
 }
 
-void session__drain_wakeups(struct session *s)
+bool session__drain_wakeups(struct session *s)
 {
-	ring_buffer__consume(s->wakeups);
+	return ring_buffer__consume(s->wakeups) > 0;
 }
 
 /* Attaches each chosen program; what the kernel refuses is off, with its reason. 0 or negative errno. */

@@ -33,7 +33,7 @@ struct session_options {
 
 #define SESSION_DEFAULT_INFLIGHT 65536u
 #define SESSION_DEFAULT_RINGS 2048u
-#define SESSION_DEFAULT_SERIES 2048u
+#define SESSION_DEFAULT_SERIES 8192u
 #define SESSION_MAX_SERIES (65535u - RS_SERIES_FIRST) /* indexes have 16 bits */
 
 /* File descriptors of the maps, owned by the session. */
@@ -82,7 +82,8 @@ bool session__missed(const struct session *s, uint64_t *ret);
 /* Readable when ring entries run short; owned by the session. */
 int session__wakeup_fd(const struct session *s);
 /* Makes the descriptor unreadable until entries run short again. */
-void session__drain_wakeups(struct session *s);
+/* Whether there were any. */
+bool session__drain_wakeups(struct session *s);
 /* More than this many entries in use are short. */
 uint32_t session__rings_high_water(const struct session *s);
 

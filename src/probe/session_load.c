@@ -49,6 +49,7 @@ static void fill_config(struct session *s, const struct session_options *o)
 	c->group_mask = s->tables.n_groups - 1;
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
+	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 2;
 	c->by_user = o->by_user;
 	c->user = o->user;
 	c->by_cgroup = o->by_cgroup;

@@ -34,8 +34,8 @@ int live__start(struct session *s, struct live **ret)
 		return -ENOMEM;
 	}
 	l->start_unix_ns = clock_ns(CLOCK_REALTIME);
-	l->start_ns = clock_ns(CLOCK_MONOTONIC);
 	err = session__activate(s);
+	l->start_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!err)
 		err = live__tick(l);
 	if (err) {
@@ -48,11 +48,10 @@ int live__start(struct session *s, struct live **ret)
 
 int live__tick(struct live *l)
 {
-	size_t used;
+	bool woken = session__drain_wakeups(l->s);
+	size_t used = live_rings__track(l);
 
-	session__drain_wakeups(l->s);
-	used = live_rings__track(l);
-	return used < session__rings_high_water(l->s) ? 0 : live_rings__retire(l);
+	return woken || used >= session__rings_high_water(l->s) ? live_rings__retire(l) : 0;
 }
 
 int live__wakeup_fd(const struct live *l)
@@ -64,8 +63,9 @@ void live__stop(struct live *l)
 {
 	if (l->stop_ns)
 		return;
-	session__freeze(l->s);
+	/* counting ends at the first thing that freezing does; the rest takes a while */
 	l->stop_ns = clock_ns(CLOCK_MONOTONIC);
+	session__freeze(l->s);
 }
 
 size_t live__n_rings(const struct live *l)
@@ -100,7 +100,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.untracked = t.untracked;
 	s->fidelity.table_full = t.no_slot;
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
-		g->sq_exits_full;
+		g->sq_exits_full + g->rejected_full;
 	s->fidelity.children_lost = g->targets_full;
 	s->fidelity.missed_known = session__missed(l->s, &s->fidelity.missed);
 }
@@ -135,6 +135,7 @@ void live__free(struct live *l)
 	for (i = 0; i < l->n_retired; i++)
 		ring_stats__free(&l->retired[i]);
 	ring_stats__free(&l->retired_sum);
+	cgroup_names__free(&l->cgroups);
 	free(l->retired);
 	free(l->tracks);
 	free(l);

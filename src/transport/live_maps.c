@@ -27,6 +27,43 @@ static struct ring_stats *ring_of_uid(struct snapshot *s, uint32_t uid)
 	return uid ? NULL : s->others;
 }
 
+static bool has_op(const struct ring_stats *r, unsigned int op)
+{
+	size_t i;
+
+	for (i = 0; i < r->n_ops && r->ops[i].op != op; i++)
+		;
+	return i < r->n_ops;
+}
+
+/*
+ * Whose error this is: that of a ring that found no series of its own for the opcode is counted with
+ * the others'. NULL: its counters will be in the next snapshot.
+ */
+static struct ring_stats *owner_of(struct snapshot *s, const struct rs_errno_key *key)
+{
+	struct ring_stats *r = ring_of_uid(s, key->ring_uid);
+
+	if (key->op >= RS_OPS || (r && has_op(r, key->op)))
+		return r;
+	return s->others && has_op(s->others, key->op) ? s->others : NULL;
+}
+
+/* The map is read after the counters and may know of more errors than they do. */
+static void catch_up(struct ring_stats *r)
+{
+	for (size_t i = 0; i < r->n_ops; i++) {
+		struct op_stats *o = &r->ops[i];
+		uint64_t named = 0;
+
+		for (size_t k = 0; k < o->n_errnos; k++)
+			named += o->errnos[k].count;
+		/* without completions: of a ring that is gone and had no series for it */
+		if (o->c[RS_SC_COMPLETED] && o->c[RS_SC_ERRORS] < named)
+			o->c[RS_SC_ERRORS] = named;
+	}
+}
+
 int live_maps__errnos(const struct session *s, struct snapshot *snap)
 {
 	int fd = session__maps(s)->errnos, err = 0;
@@ -36,10 +73,14 @@ int live_maps__errnos(const struct session *s, struct snapshot *snap)
 
 	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
 		prev = &key;
-		r = ring_of_uid(snap, key.ring_uid);
+		r = owner_of(snap, &key);
 		if (r && !bpf_map_lookup_elem(fd, &key, &n))
 			err = add_errno(r, &key, n);
 	}
+	for (size_t i = 0; !err && i < snap->n_rings; i++)
+		catch_up(&snap->rings[i]);
+	if (!err && snap->others)
+		catch_up(snap->others);
 	return err;
 }
 

@@ -30,7 +30,7 @@ size_t live_rings__track(struct live *l)
 		if (!(r->flags & RS_RING_WATCHED))
 			continue;
 		if (l->tracks[i].uid != r->uid) {
-			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns);
+			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, &l->cgroups);
 			l->n_seen++;
 		}
 		track__sample(&l->tracks[i], r, exits);
@@ -87,15 +87,18 @@ static void read_sq_thread(const struct live *l, const struct rs_ring *r, const 
 	ret->sq_cpu_known = k->sq_known;
 	ret->sq_cpu_ns = k->sq_last_ns - k->sq_base_ns;
 	ret->sq_alive_ns = end > k->sq_from_ns ? end - k->sq_from_ns : 0;
+	/* the thread outlives the ring's closing by a little */
+	if (ret->sq_alive_ns < ret->sq_cpu_ns)
+		ret->sq_alive_ns = ret->sq_cpu_ns;
 }
 
-static enum ring_state state_of(const struct rs_ring *r, const struct ring_stats *s)
+static enum ring_state state_of(const struct rs_ring *r, const struct ring_stats *s, const struct slot_counts *c)
 {
 	if (r->flags & RS_RING_CLOSED)
 		return RING_CLOSED;
 	if (!(r->flags & RS_RING_CLOSING))
 		return RING_OPEN;
-	return ring_stats__totals(s).in_flight ? RING_CLOSING : RING_CLOSED;
+	return s->in_flight_no_slot || c->ring_in_flight[RS_RING_IDX(r->uid)] ? RING_CLOSING : RING_CLOSED;
 }
 
 /* Everything about the ring at idx, but its errnos. */
@@ -132,7 +135,7 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	if (err)
 		ring_stats__free(ret);
 	else
-		ret->state = state_of(r, ret);
+		ret->state = state_of(r, ret, c);
 	return err;
 }
 
@@ -196,6 +199,15 @@ static int read_each(const struct live *l, const struct slot_counts *c, struct s
 	return 0;
 }
 
+static bool has_counted(const struct ring_stats *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < RS_RC_COUNT && !r->c[i]; i++)
+		;
+	return i < RS_RC_COUNT;
+}
+
 /* Requests without a ring of their own, and the rings gone beyond LIVE_RETIRED_MAX. */
 static int read_others(const struct live *l, const struct slot_counts *c, struct snapshot *s)
 {
@@ -209,7 +221,7 @@ static int read_others(const struct live *l, const struct slot_counts *c, struct
 	t = ring_stats__totals(&zero);
 	zero.batchless = t.submitted + t.rejected;
 	s->fidelity.rings_full = t.submitted;
-	if (zero.n_ops || l->n_retired_sum) {
+	if (zero.n_ops || has_counted(&zero) || l->n_retired_sum) {
 		s->others = calloc(1, sizeof(*s->others));
 		err = s->others ? copy_ring(&zero, s->others) : -ENOMEM;
 		if (!err && l->n_retired_sum)
@@ -300,29 +312,34 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
  * Which rings have ended by now. To be asked before anything of them is read: one that ends while the
  * slots are being counted is closed soon after, and requests that have ended would be in flight for ever.
  */
-static bool *mark_ended(const struct session_tables *t)
+static size_t mark_ended(const struct session_tables *t, bool *ret)
 {
-	bool *ended = calloc(t->n_rings, sizeof(*ended));
+	size_t n = 0;
 	uint32_t i;
 
-	for (i = 1; ended && i < t->n_rings; i++)
-		ended[i] = t->rings[i].flags & (RS_RING_CLOSING | RS_RING_CLOSED);
+	for (i = 1; i < t->n_rings; i++) {
+		ret[i] = t->rings[i].flags & (RS_RING_CLOSING | RS_RING_CLOSED);
+		n += ret[i];
+	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return ended;
+	return n;
 }
 
 int live_rings__retire(struct live *l)
 {
 	const struct session_tables *t = session__tables(l->s);
+	bool *ended = calloc(t->n_rings, sizeof(*ended));
 	struct errno_list errnos = {0};
 	struct slot_counts c;
-	bool *ended;
 	uint32_t i;
 	int err;
 
-	ended = mark_ended(t);
 	if (!ended)
 		return -ENOMEM;
+	if (!mark_ended(t, ended)) {
+		free(ended);
+		return 0;
+	}
 	err = slot_counts__take(l->s, &c);
 	if (err) {
 		free(ended);

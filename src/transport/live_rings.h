@@ -13,6 +13,7 @@
 struct live {
 	struct session *s;
 	struct track *tracks; /* by index of the ring table */
+	struct cgroup_names cgroups;
 	uint32_t next_id;
 	size_t n_seen;
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */

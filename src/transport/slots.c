@@ -74,6 +74,12 @@ static bool outlived(const struct session_tables *t, const struct rs_hot *slot)
 	return home->key == slot->key && home->submit_ns > slot->submit_ns;
 }
 
+static void count_in_flight(struct slot_counts *c, uint32_t series, uint32_t ring)
+{
+	c->in_flight[series]++;
+	c->ring_in_flight[ring]++;
+}
+
 static void count_group(const struct session_tables *t, const struct rs_hot *g, struct overflow_list *l,
 	struct slot_counts *c)
 {
@@ -95,7 +101,7 @@ static void count_group(const struct session_tables *t, const struct rs_hot *g, 
 		else if (outlived(t, slot))
 			c->silent[slot->series]++;
 		else
-			c->in_flight[slot->series]++;
+			count_in_flight(c, slot->series, idx);
 	}
 }
 
@@ -104,6 +110,7 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 	const struct session_tables *t = session__tables(s);
 	struct slot_counts c = {
 		.in_flight = calloc(t->n_series, sizeof(uint64_t)),
+		.ring_in_flight = calloc(t->n_rings, sizeof(uint64_t)),
 		.silent = calloc(t->n_series, sizeof(uint64_t)),
 		.overflowed = calloc(t->n_series, sizeof(uint64_t)),
 		.rejected_overflowed = calloc(t->n_rings, sizeof(uint64_t)),
@@ -113,7 +120,7 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 	uint32_t g;
 	int err = -ENOMEM;
 
-	if (c.in_flight && c.silent && c.overflowed && c.rejected_overflowed)
+	if (c.in_flight && c.ring_in_flight && c.silent && c.overflowed && c.rejected_overflowed)
 		err = read_overflows(s, &l);
 	for (g = 0; !err && g < t->n_groups; g++) {
 		memcpy(copy, t->hot[g].s, sizeof(copy));
@@ -130,6 +137,7 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 void slot_counts__free(struct slot_counts *c)
 {
 	free(c->in_flight);
+	free(c->ring_in_flight);
 	free(c->silent);
 	free(c->overflowed);
 	free(c->rejected_overflowed);

@@ -7,12 +7,13 @@
 
 #include "session.h"
 
-/* By index into the series table; rejected by index into the ring table. */
+/* By index into the series table, or into the ring table where the name says so. */
 struct slot_counts {
 	uint64_t *in_flight;
+	uint64_t *ring_in_flight; /* those too whose series is shared */
 	uint64_t *silent;     /* ended without a CQE: the io_kiocb has another slot by now */
 	uint64_t *overflowed; /* ended, and their CQE overflowed */
-	uint64_t *rejected_overflowed; /* refused SQEs whose CQE overflowed */
+	uint64_t *rejected_overflowed; /* by ring: refused SQEs whose CQE overflowed */
 };
 
 /* 0 or -ENOMEM. Free with slot_counts__free(). */

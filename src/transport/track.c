@@ -7,13 +7,13 @@
 
 #include "proc.h"
 
-void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns)
+void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns,
+	struct cgroup_names *names)
 {
 	track__free(t);
 	t->uid = r->uid;
 	t->id = id;
-	t->cgroup_id = r->cgroup_id;
-	if (proc__cgroup(r->pid, &t->cgroup))
+	if (cgroup_names__path(names, r->cgroup_id, &t->cgroup) && proc__cgroup(r->pid, &t->cgroup))
 		t->cgroup = NULL;
 	if (!r->sq_tid)
 		return;

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "cgroup.h"
 
 struct track {
 	uint32_t uid; /* 0: none */
 	uint32_t id;
-	uint64_t cgroup_id;
 	char *cgroup; /* NULL: not known */
 	bool sq_known;
 	uint64_t sq_base_ns, sq_last_ns;
@@ -22,7 +22,8 @@ struct track {
 };
 
 /* Starts anew for the ring r. window_start_ns: monotonic. */
-void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns);
+void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns,
+	struct cgroup_names *names);
 /* Reads the SQPOLL thread's CPU time; once the thread is gone, from exits_fd. */
 void track__sample(struct track *t, const struct rs_ring *r, int exits_fd);
 void track__free(struct track *t);
