@@ -54,7 +54,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all static asan check demo bench unit live vm lint format install uninstall clean help FORCE
+.PHONY: all static asan check demo bench unit live soak vm lint format install uninstall clean help FORCE
 .PHONY: unit-programs workloads workloads-static demo-programs bench-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
@@ -166,6 +166,11 @@ unit: unit-programs ## unit tests, without root
 
 live: all static asan workloads ## tests on this kernel (root)
 	@tests/run live
+
+# A time of its own may be given: make soak SOAK_S=600
+SOAK_S := 3600
+soak: all workloads ## traffic and ring churn for an hour, SOAK_S=SECONDS otherwise (root)
+	@RINGSIDE_SOAK_S=$(SOAK_S) tests/run -v live -k live/soak/
 
 vm: static workloads-static ## boot other Debian kernels and observe there
 	@tests/run vm
