@@ -59,7 +59,7 @@ class Observer:
     def stderr(self):
         return self.stderr_path.read_text(errors="replace")
 
-    def wait_ready(self):
+    def wait_ready(self, timeout_s=20):
         """Returns once every probe is attached."""
 
         def ready():
@@ -67,7 +67,7 @@ class Observer:
                 raise Failed(f"ringside ended with {self.process.returncode}: {self.stderr!r}")
             return self.ready_path.exists()
 
-        wait_until(ready, "the ready file")
+        wait_until(ready, "the ready file", timeout_s)
         return self
 
     def kill(self, number=signal.SIGINT):
@@ -137,12 +137,13 @@ def observe(line, *options, **popen):
 
 
 class Server:
-    """The workload that does what it is told."""
+    """A workload that does what it is told."""
 
-    def __init__(self, wrapper=(), **popen):
-        self.process = subprocess.Popen([*wrapper, *workload("serve")], stdin=subprocess.PIPE,
+    def __init__(self, line="serve", wrapper=(), **popen):
+        self.process = subprocess.Popen([*wrapper, *workload(line)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, **popen)
-        self.pid = self.reply()["pid"]
+        self.hello = self.reply()
+        self.pid = self.hello["pid"]
 
     def reply(self):
         line = self.process.stdout.readline()

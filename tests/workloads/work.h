@@ -153,14 +153,21 @@ static inline void *zalloc(size_t n, size_t bytes)
 	return p;
 }
 
-static inline struct tally *tally__new(size_t max_samples)
+/* Forgets everything but where the samples are. */
+static inline void tally__reset(struct tally *t)
 {
-	struct tally *t = shared_alloc(sizeof(*t));
-
+	*t = (struct tally){ .samples = t->samples, .max_samples = t->max_samples };
 	for (unsigned int i = 0; i < WORK_OPS; i++)
 		for (unsigned int c = 0; c < PUNT_CAUSES; c++)
 			t->op[i].punted[c] = WORK_UNKNOWN;
 	t->poll_armed = WORK_UNKNOWN;
+}
+
+static inline struct tally *tally__new(size_t max_samples)
+{
+	struct tally *t = shared_alloc(sizeof(*t));
+
+	tally__reset(t);
 	t->max_samples = max_samples;
 	if (max_samples)
 		t->samples = shared_alloc(max_samples * sizeof(t->samples[0]));
@@ -243,6 +250,33 @@ static inline void tally__sample(struct tally *t, unsigned int op, uint64_t ns)
 		t->samples[t->n_samples++] = (uint64_t)op << 56 | ns;
 }
 
+/* What is kept of a ring besides the ring: room for n_slots requests in flight. */
+static inline void wring__begin(struct wring *r, struct tally *t, unsigned int n_slots, bool sqpoll)
+{
+	memset(r, 0, sizeof(*r));
+	r->t = t;
+	r->sqpoll = sqpoll;
+	r->timed = t->max_samples > 0;
+	r->n_slots = n_slots;
+	r->slots = zalloc(n_slots, sizeof(r->slots[0]));
+	r->free = zalloc(n_slots, sizeof(r->free[0]));
+	r->queued = zalloc(n_slots, sizeof(r->queued[0]));
+	while (r->n_free < n_slots) {
+		r->free[r->n_free] = n_slots - 1 - r->n_free;
+		r->n_free++;
+	}
+	t->rings++;
+	if (sqpoll)
+		t->batches = WORK_UNKNOWN;
+}
+
+static inline void wring__end(struct wring *r)
+{
+	free(r->slots);
+	free(r->free);
+	free(r->queued);
+}
+
 /*
  * Opens a ring of `entries` SQEs and a CQ of cq_entries (0: the kernel's choice) on which at most
  * n_slots requests are in flight.
@@ -257,34 +291,18 @@ static inline void wring__open(struct wring *r, struct tally *t, unsigned int en
 		p.flags |= IORING_SETUP_CQSIZE;
 		p.cq_entries = cq_entries;
 	}
-	memset(r, 0, sizeof(*r));
+	wring__begin(r, t, n_slots, setup_flags & IORING_SETUP_SQPOLL);
 	ret = io_uring_queue_init_params(entries, &r->u, &p);
 	if (ret == -EINVAL || ret == -ENOSYS || ret == -EPERM)
 		die(WORK_SKIP, "io_uring_setup with flags 0x%x: %s", p.flags, strerror(-ret));
 	if (ret)
 		die(1, "io_uring_setup: %s", strerror(-ret));
-	r->t = t;
-	r->sqpoll = setup_flags & IORING_SETUP_SQPOLL;
-	r->timed = t->max_samples > 0;
-	r->n_slots = n_slots;
-	r->slots = zalloc(n_slots, sizeof(r->slots[0]));
-	r->free = zalloc(n_slots, sizeof(r->free[0]));
-	r->queued = zalloc(n_slots, sizeof(r->queued[0]));
-	while (r->n_free < n_slots) {
-		r->free[r->n_free] = n_slots - 1 - r->n_free;
-		r->n_free++;
-	}
-	t->rings++;
-	if (r->sqpoll)
-		t->batches = WORK_UNKNOWN;
 }
 
 static inline void wring__close(struct wring *r)
 {
 	io_uring_queue_exit(&r->u);
-	free(r->slots);
-	free(r->free);
-	free(r->queued);
+	wring__end(r);
 }
 
 /* A blank SQE and the slot that its request will occupy. */
@@ -335,15 +353,22 @@ static inline void wring__queue_silent(struct wring *r, struct io_uring_sqe *sqe
 	r->t->silent++;
 }
 
-/* Submits everything queued and waits for `wait` CQEs. */
-static inline void wring__submit(struct wring *r, unsigned int wait)
+/* From now on the requests that are queued take time. */
+static inline void wring__stamp(struct wring *r)
 {
 	uint64_t now = r->timed ? now_ns() : 0;
-	unsigned int left = r->n_sqes;
-	int ret;
 
 	for (unsigned int i = 0; i < r->n_queued; i++)
 		r->slots[r->queued[i]].submit_ns = now;
+}
+
+/* Submits everything queued and waits for `wait` CQEs. */
+static inline void wring__submit(struct wring *r, unsigned int wait)
+{
+	unsigned int left = r->n_sqes;
+	int ret;
+
+	wring__stamp(r);
 	while (left) {
 		ret = io_uring_submit_and_wait(&r->u, wait);
 		if (ret == -EINTR || ret == -EAGAIN || ret == -EBUSY)

@@ -27,6 +27,7 @@ static inline const char *work_op_name(unsigned int op)
 		[IORING_OP_RECV] = "RECV",
 		[IORING_OP_MSG_RING] = "MSG_RING",
 		[IORING_OP_SEND_ZC] = "SEND_ZC",
+		[63] = "NOP128",
 	};
 
 	if (op >= WORK_OPS || !names[op])
