@@ -24,6 +24,11 @@
 		__lo;                                                                                        \
 	})
 
+/*
+ * A pointer in a kernel structure is read at the top of a program, once: for each that is followed the
+ * verifier searches the whole BTF by name, again on every path that leads there.
+ */
+
 /* Counter increments: plain for one writer, atomic (no result used: fine on every kernel) for many. */
 #define ATOMIC_ADD(p, n) ((void)__sync_fetch_and_add((p), (n)))
 

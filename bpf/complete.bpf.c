@@ -20,6 +20,7 @@ static __always_inline void note_depth(struct rs_ring *r, u32 depth)
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io_uring_cqe *cqe)
 {
+	struct io_rings *rings = ring_ctx->rings;
 	struct completion c;
 	struct rs_ring *r = NULL;
 
@@ -34,7 +35,7 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 		return count_other_cqe(&c);
 	end_request(&c, &r);
 	if (r)
-		note_depth(r, ring_ctx->cached_cq_tail - ring_ctx->rings->cq.head);
+		note_depth(r, ring_ctx->cached_cq_tail - rings->cq.head);
 	return 0;
 }
 

@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
-/* The end of a request, however it was learnt of; and the CQEs that end none. */
+/* The end of a request that its CQE names, however it was learnt of. */
 #ifndef RINGSIDE_END_H
 #define RINGSIDE_END_H
 
+#include "cqe.h"
 #include "rings.h"
 #include "slots.h"
-#include "tags.h"
+#include "unseen.h"
 #include "workers.h"
-
-struct completion {
-	u64 ctx;
-	u64 req;
-	u64 user_data;
-	s32 res;
-	u32 cflags;
-};
-
-static __noinline int count_errno(u32 ring_uid, u32 op, s32 res)
-{
-	struct rs_errno_key key = {.ring_uid = ring_uid, .op = op, .err = -res};
-	u64 one = 1, *n;
-
-	n = bpf_map_lookup_elem(&rs_errnos, &key);
-	if (!n) {
-		if (!bpf_map_update_elem(&rs_errnos, &key, &one, BPF_NOEXIST))
-			return 0;
-		n = bpf_map_lookup_elem(&rs_errnos, &key);
-	}
-	if (n)
-		ATOMIC_ADD(n, 1);
-	else
-		ATOMIC_ADD(&rs.errnos_full, 1);
-	return 0;
-}
 
 /* A request that we did not see being submitted, or found no slot for. */
 static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
@@ -67,34 +42,6 @@ static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 	return 0;
 }
 
-/* A CQE that ends no request. */
-static __noinline int count_other_cqe(const struct completion *c)
-{
-	struct rs_tag_key key = {};
-	struct rs_ring *r;
-
-	if (!c)
-		return 0;
-	/* may come from another ring's task (msg_ring), so says nothing of whose ring this is */
-	r = ring_known(c->ctx, PTR_LOW32(c->ctx));
-	if (!r)
-		return 0;
-	key.ring_uid = r->uid;
-	key.user_data = c->user_data;
-	if (c->cflags & IORING_CQE_F_NOTIF) {
-		ATOMIC_ADD(&r->c[RS_RC_NOTIFS], 1);
-		key.kind = RS_TAG_NOTIF;
-		return tag_cqe(&key, c->res, true);
-	}
-	if (c->cflags & IORING_CQE_F_MORE) {
-		ATOMIC_ADD(&r->c[RS_RC_CQES_MULTISHOT], 1);
-		key.kind = RS_TAG_MULTI;
-		return tag_cqe(&key, c->res, false);
-	}
-	ATOMIC_ADD(&r->c[RS_RC_CQES_AUX], 1);
-	return 0;
-}
-
 /* Runs on a thread of io-wq, or of an SQPOLL ring: they are made the same way. */
 static __always_inline bool on_worker(struct rs_ring *r, struct task_struct *task)
 {
@@ -111,18 +58,24 @@ static __noinline int end_punted(struct rs_series *se, u64 punt_ns, u64 now)
 }
 
 /* What few requests need: the last CQE of a multishot request, the first of a zero-copy send. */
-static __noinline int end_tagged(struct rs_hot *s, struct rs_series *se, const struct completion *c, u64 now)
+static __noinline int end_tagged(struct rs_hot *s, const struct completion *c, u64 now)
 {
 	struct rs_tag_key key = {};
 
-	if (!s || !se || !c)
+	if (!s || !c)
 		return 0;
-	if (!(s->flags & RS_SLOT_MULTI))
-		return tag_add(s->ring_uid, RS_TAG_NOTIF, c->user_data, s->series, now);
 	key.ring_uid = s->ring_uid;
+	key.user_data = c->user_data;
+	if (!(s->flags & RS_SLOT_MULTI)) {
+		key.kind = RS_TAG_NOTIF;
+		return tag_touch(&key, now);
+	}
 	key.kind = RS_TAG_MULTI;
-	key.user_data = s->user_data;
-	return tag_cqe(&key, c->res, true);
+	tag_cqe(&key, c->res, true);
+	/* renamed since */
+	if (s->user_data != c->user_data)
+		tag_drop(s->ring_uid, RS_TAG_MULTI, s->user_data);
+	return 0;
 }
 
 /* *ret_ring gets the ring for what is left to do on it. */
@@ -171,8 +124,8 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 		rs_lat_add(&se->lat, now > submit_ns ? now - submit_ns : 0, shared);
 	if (c->res < 0)
 		count_errno(r->uid, se->op, c->res);
-	if ((flags & RS_SLOT_MULTI) || (c->cflags & IORING_CQE_F_MORE))
-		end_tagged(s, se, c, now);
+	if (flags & (RS_SLOT_MULTI | RS_SLOT_NOTIF))
+		end_tagged(s, c, now);
 	task = bpf_get_current_task_btf();
 	if (on_worker(r, task)) {
 		if (!(flags & RS_SLOT_PUNTED))

@@ -153,6 +153,8 @@ struct io_uring_sqe {
 	u32 len;
 	u32 rw_flags; /* one union with timeout_flags, uring_cmd_flags */
 	u64 user_data;
+	u64 off;
+	u64 addr;
 };
 
 struct io_uring_cqe {
@@ -204,6 +206,14 @@ struct io_kiocb___task {
 	struct task_struct *task;
 };
 
+struct io_kiocb___5_15 {
+	u64 user_data;
+};
+
+struct task_struct___5_15 {
+	void *pf_io_worker; /* worker_private's name until 5.16 */
+};
+
 struct file_operations {
 	unsigned int (*poll)(struct file *file, void *wait);
 };
@@ -235,10 +245,12 @@ struct bpf_iter__task_file {
 #define REQ_F_IO_DRAIN (1u << 1)
 #define REQ_F_FORCE_ASYNC (1u << 4)
 #define REQ_F_CQE_SKIP (1u << 6)
+#define REQ_F_NEED_CLEANUP (1u << 13) /* the same in 6.1 to 7.3 */
 #define IOSQE_ASYNC (1u << 4)
 #define IORING_CQE_F_MORE (1u << 1)
 #define IORING_CQE_F_NOTIF (1u << 3)
 #define IORING_POLL_ADD_MULTI (1u << 0)
+#define IORING_POLL_UPDATE_USER_DATA (1u << 2)
 #define IORING_ACCEPT_MULTISHOT (1u << 0)
 #define IORING_RECV_MULTISHOT (1u << 1)
 #define IORING_URING_CMD_MULTISHOT (1u << 1)
@@ -249,8 +261,9 @@ struct bpf_iter__task_file {
 #define IORING_SETUP_SQE_MIXED (1u << 19)
 #define IORING_SETUP_SQ_REWIND (1u << 20)
 
-/* enum io_uring_op: opcodes whose SQE says in its own way whether it is multishot. */
+/* enum io_uring_op: opcodes that are looked at closer. */
 #define IORING_OP_POLL_ADD 6
+#define IORING_OP_POLL_REMOVE 7
 #define IORING_OP_RECVMSG 10
 #define IORING_OP_TIMEOUT 11
 #define IORING_OP_ACCEPT 13

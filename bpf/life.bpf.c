@@ -2,46 +2,40 @@
 /* Rings and processes: created, inherited, gone. All rare. */
 #include "rings.h"
 
-/* The address belonged to a ring whose end we did not see. */
+/* The ring at this address is gone: no request of it can be in flight, whatever we saw of its end. */
 static __noinline int ring_forget(u64 ctx)
 {
 	struct rs_ring *r = ring_find_slow(ctx);
 
-	bpf_map_delete_elem(&rs_unplaced, &ctx);
+	ring_forget_unplaced(ctx);
 	if (!r)
 		return 0;
-	r->flags |= RS_RING_CLOSED;
-	r->ctx = 0;
 	if (!r->closed_ns)
 		r->closed_ns = bpf_ktime_get_ns();
+	r->ctx = 0;
 	bpf_map_delete_elem(&rs_ring_index, &ctx);
+	/* last: the loader may take the entry back from here on */
+	r->state = RS_RING_CLOSED;
 	return 0;
 }
 
 SEC("?tp_btf/io_uring_create")
 int BPF_PROG(rs_create, int fd, void *ring_ctx)
 {
-	struct rs_ring *r;
 	struct owner o;
-	u32 flags = RS_RING_CREATED_IN_WINDOW;
 
 	if (!rs.active)
 		return 0;
 	owner_current(&o);
+	o.fd = fd;
+	o.created_ns = bpf_ktime_get_ns();
 	ring_forget((u64)ring_ctx);
-	if (is_wanted(&o))
-		flags |= RS_RING_WATCHED;
-	r = ring_add((u64)ring_ctx, &o, flags);
-	if (!r)
-		return ring_remember_unplaced((u64)ring_ctx, flags);
-	/* else an index among the registered rings */
-	if (!(r->setup_flags & IORING_SETUP_REGISTERED_FD_ONLY))
-		r->fd = fd;
-	r->created_ns = bpf_ktime_get_ns();
+	if (!is_wanted(&o))
+		return ring_remember_unplaced((u64)ring_ctx, false);
+	if (!ring_add((u64)ring_ctx, &o, RS_RING_CREATED_IN_WINDOW))
+		return ring_remember_unplaced((u64)ring_ctx, true);
 	return 0;
 }
-
-extern const void io_ring_exit_work __ksym __weak;
 
 /*
  * The last file reference of a ring is gone: what is left of it is torn down by
@@ -53,16 +47,34 @@ int BPF_PROG(rs_ring_exit, int cpu, void *pwq, struct work_struct *work)
 	struct io_ring_ctx *ring_ctx;
 	struct rs_ring *r;
 
-	if ((const void *)work->func != &io_ring_exit_work || !rs.active)
+	if ((u64)work->func != rs_config.ring_exit_work || !rs.active)
 		return 0;
 	ring_ctx = (void *)work - bpf_core_field_offset(struct io_ring_ctx, exit_work);
 	r = ring_find_slow((u64)ring_ctx);
-	if (!r)
+	/* one that could not be set up is torn down the same way; its address may be that of a ring before it */
+	if (!r || r->state != RS_RING_LISTED)
 		return 0;
 	r->sq_dropped = BPF_CORE_READ(ring_ctx, rings, sq_dropped);
 	r->closed_ns = bpf_ktime_get_ns();
-	r->flags |= RS_RING_CLOSING;
+	r->state = RS_RING_CLOSING;
 	return 0;
+}
+
+/* io_ring_exit_work has run: the io_ring_ctx has been given back. */
+SEC("?raw_tp/workqueue_execute_end")
+int rs_ring_gone(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 work = ctx->args[0], function = ctx->args[1], ring;
+	struct rs_ring *r;
+
+	if (function != rs_config.ring_exit_work || !rs.active)
+		return 0;
+	ring = work - bpf_core_field_offset(struct io_ring_ctx, exit_work);
+	/* the memory has been given back before: a new ring may have it by now */
+	r = ring_find_slow(ring);
+	if (r && r->state != RS_RING_CLOSING)
+		return 0;
+	return ring_forget(ring);
 }
 
 SEC("?tp_btf/sched_process_fork")
@@ -98,20 +110,22 @@ int BPF_PROG(rs_exit, struct task_struct *p)
 	return 0;
 }
 
-extern const void io_uring_poll __ksym __weak;
-
-/* A ring that existed before, met through a task that has it. */
+/* A ring met through a task: it existed before, or at the end may have dropped SQEs since its last batch. */
 static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
 {
+	struct io_ring_ctx *x = (void *)ring;
 	struct rs_ring *r;
 	struct owner o;
 
-	owner_of(&o, task);
-	if (!ring || !is_wanted(&o) || ring_find_slow(ring))
+	r = ring ? ring_find_slow(ring) : NULL;
+	if (r) {
+		r->sq_dropped = BPF_CORE_READ(x, rings, sq_dropped);
 		return 0;
-	r = ring_add(ring, &o, RS_RING_WATCHED);
-	if (r)
-		r->fd = fd;
+	}
+	owner_of(&o, task);
+	o.fd = fd;
+	if (ring && !rs.refresh && is_wanted(&o))
+		ring_add(ring, &o, 0);
 	return 0;
 }
 
@@ -122,7 +136,7 @@ int rs_scan_files(struct bpf_iter__task_file *ctx)
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
 
-	if (!task || !file || (const void *)file->f_op->poll != &io_uring_poll)
+	if (!task || !file || (u64)file->f_op->poll != rs_config.ring_file_poll)
 		return 0;
 	return scan_found(task, (u64)BPF_CORE_READ(file, private_data), ctx->fd);
 }

@@ -46,6 +46,14 @@ RS_MAP struct {
 	__type(value, struct rs_series);
 } rs_series SEC(".maps");
 
+/* Requests in flight where CQEs do not name them; sized only there. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct rs_named_key);
+	__type(value, struct rs_named);
+} rs_named SEC(".maps");
+
 /* Free entries of rs_rings and rs_series: pop to take, the loader pushes. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
@@ -75,7 +83,7 @@ RS_MAP struct {
 	__type(value, u32);
 } rs_ring_index SEC(".maps");
 
-/* ctx address of a ring that found no entry -> whether it is watched: decided once, as for the others. */
+/* ctx address of a ring without an entry of its own -> whether it is ours: decided once, as for the others. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -90,6 +98,14 @@ RS_MAP struct {
 	__type(key, u32);
 	__type(value, u32);
 } rs_ring_hints SEC(".maps");
+
+/* hash of a ctx address -> the one there that is known not to be ours. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RS_HINTS);
+	__type(key, u32);
+	__type(value, u64);
+} rs_foreign SEC(".maps");
 
 /* Process ids whose rings are watched. */
 RS_MAP struct {

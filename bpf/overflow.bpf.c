@@ -5,8 +5,8 @@
  */
 #include "end.h"
 
-/* How far a list is followed in search of the request. */
-#define WALK_MAX 64
+/* How far a list is followed in search of the request: as many as most CQ rings hold. */
+#define WALK_MAX 8192
 
 /*
  * Whether the io_kiocb at `req` is the one: of this ring, with this user_data and result, and, when
@@ -39,17 +39,35 @@ static __always_inline u64 next_req(u64 req)
 	return req ? req_of_node((u64)BPF_CORE_READ(k, comp_list.next)) : 0;
 }
 
-/* The first match from `req` on along the list of requests that are being completed. */
-static __noinline u64 walk(u64 req, const struct completion *c, bool slot)
-{
-	u32 i;
+struct walk {
+	u64 req;
+	u64 found;
+	bool slot;
+	bool cut; /* the list is longer than WALK_MAX */
+	struct completion c;
+};
 
-	for (i = 0; i < WALK_MAX && req; i++) {
-		if (is_the_request(req, c, slot))
-			return req;
-		req = next_req(req);
-	}
-	return 0;
+static int walk_step(u32 i, void *arg)
+{
+	struct walk *w = arg;
+
+	if (is_the_request(w->req, &w->c, w->slot))
+		w->found = w->req;
+	w->req = next_req(w->req);
+	w->cut = i == WALK_MAX - 1 && w->req;
+	return !w->req || w->found;
+}
+
+/* The first match from `req` on along the list of requests that are being completed. */
+static __noinline u64 walk(u64 req, struct walk *w)
+{
+	if (!req || !w)
+		return 0;
+	w->req = req;
+	w->found = 0;
+	/* since 5.17, older than the overflow event */
+	bpf_loop(WALK_MAX, walk_step, w, 0);
+	return w->found;
 }
 
 /* What an io-wq worker works on. */
@@ -78,38 +96,37 @@ static __noinline u64 first_completing(u64 ctx)
  * CQEs are posted in the order of ctx->submit_state.compl_reqs, so this request is its first
  * or comes soon after the one that ended last. On a worker it is what the worker works on.
  */
-static __noinline u64 find_request(struct rs_ring *r, const struct completion *c)
+static __noinline u64 find_request(struct rs_ring *r, struct walk *w)
 {
 	u64 first, req = worked_on();
 
-	if (!r || !c)
+	if (!r || !w)
 		return 0;
-	if (is_the_request(req, c, true))
+	w->slot = true;
+	if (is_the_request(req, &w->c, true))
 		return req;
-	first = first_completing(c->ctx);
-	if (is_the_request(first, c, true))
+	first = first_completing(w->c.ctx);
+	if (is_the_request(first, &w->c, true))
 		return first;
-	req = walk(next_req(r->last_end), c, true);
-	return req ? req : walk(first, c, true);
+	req = walk(next_req(r->last_end), w);
+	return req ? req : walk(first, w);
 }
 
 /*
  * The same among requests that have no slot. One that was completed a moment ago can look the same, so
  * only where such requests are known to be.
  */
-static __noinline u64 find_slotless(struct rs_ring *r, const struct completion *c)
+static __noinline u64 find_slotless(struct rs_ring *r, struct walk *w)
 {
-	u64 first, req = worked_on();
+	u64 req = worked_on();
 
-	if (!r || !c || ((r->flags & RS_RING_CREATED_IN_WINDOW) && (s64)r->no_slot <= 0))
+	if (!r || !w || ((r->flags & RS_RING_CREATED_IN_WINDOW) && (s64)r->no_slot <= 0))
 		return 0;
-	if (is_the_request(req, c, false))
+	w->slot = false;
+	if (is_the_request(req, &w->c, false))
 		return req;
-	req = walk(next_req(r->last_end), c, false);
-	if (req)
-		return req;
-	first = first_completing(c->ctx);
-	return walk(first, c, false);
+	req = walk(next_req(r->last_end), w);
+	return req ? req : walk(first_completing(w->c.ctx), w);
 }
 
 static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
@@ -128,7 +145,7 @@ static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
 SEC("?tp_btf/io_uring_cqe_overflow")
 int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags, void *ocqe)
 {
-	struct completion c = {(u64)ring_ctx, 0, user_data, res, cflags};
+	struct walk w = {.c = {(u64)ring_ctx, 0, user_data, res, cflags}};
 	struct rs_ring *r, *same = NULL;
 
 	if (!rs.active)
@@ -141,16 +158,16 @@ int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags
 	if (!ocqe)
 		ATOMIC_ADD(&r->c[RS_RC_CQ_DROPPED], 1);
 	if (cflags & IORING_CQE_F_NOTIF)
-		return count_other_cqe(&c);
-	c.req = find_request(r, &c);
-	if (!c.req)
-		c.req = find_slotless(r, &c);
-	if (c.req) {
-		end_request(&c, &same);
+		return count_other_cqe(&w.c);
+	w.c.req = find_request(r, &w);
+	if (!w.c.req)
+		w.c.req = find_slotless(r, &w);
+	if (w.c.req) {
+		end_request(&w.c, &same);
 		return 0;
 	}
-	if ((cflags & IORING_CQE_F_MORE) || rs_config.overflow_names_request)
-		return count_other_cqe(&c);
+	if ((cflags & IORING_CQE_F_MORE) || (rs_config.overflow_names_request && !w.cut))
+		return count_other_cqe(&w.c);
 	/* its opcode will be known when the io_kiocb is used again */
 	ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], 1);
 	if (res < 0) {

@@ -37,6 +37,8 @@ struct owner {
 	u32 user;
 	u64 cgroup_id;
 	struct task_struct *task;
+	s32 fd;		/* of the ring there, -1: unknown */
+	u64 created_ns; /* of the ring, 0: unknown */
 };
 
 static __always_inline void owner_current(struct owner *o)
@@ -48,6 +50,8 @@ static __always_inline void owner_current(struct owner *o)
 	o->user = (u32)bpf_get_current_uid_gid();
 	o->cgroup_id = bpf_get_current_cgroup_id();
 	o->task = (void *)bpf_get_current_task();
+	o->fd = -1;
+	o->created_ns = 0;
 }
 
 static __always_inline void owner_of(struct owner *o, struct task_struct *task)
@@ -57,6 +61,8 @@ static __always_inline void owner_of(struct owner *o, struct task_struct *task)
 	o->user = BPF_CORE_READ(task, cred, uid.val);
 	o->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	o->task = task;
+	o->fd = -1;
+	o->created_ns = 0;
 }
 
 /* Whether a process belongs to the cgroup that was asked for, or to one below it. */
@@ -124,7 +130,7 @@ static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx 
 /*
  * Takes an entry for the ring at ctx and fills it before others can find it. Several CPUs may
  * meet a ring for the first time at once: whoever gets into the index wins, the others give their
- * entry back. NULL: the table is full.
+ * entry back. The loader reads listed entries only. NULL: the table is full.
  */
 static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 {
@@ -146,18 +152,19 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 	r->tid = o->tid;
 	r->user = o->user;
 	r->cgroup_id = o->cgroup_id;
-	r->fd = -1;
-	r->created_ns = 0;
+	/* else an index among the registered rings */
+	r->fd = r->setup_flags & IORING_SETUP_REGISTERED_FD_ONLY ? -1 : o->fd;
+	r->created_ns = o->created_ns;
 	BPF_CORE_READ_STR_INTO(&r->comm, task, group_leader, comm);
 	r->ctx = ctx;
 	uid = r->uid;
 	if (bpf_map_update_elem(&rs_ring_index, &ctx, &uid, BPF_NOEXIST)) {
 		r->ctx = 0;
-		r->flags = 0;
 		bpf_map_push_elem(&rs_free_rings, &idx, 0);
 		winner = bpf_map_lookup_elem(&rs_ring_index, &ctx);
 		return winner ? ring_by_uid(*winner) : NULL;
 	}
+	r->state = RS_RING_LISTED;
 	hash = ctx_hash(PTR_LOW32(ctx));
 	bpf_map_update_elem(&rs_ring_hints, &hash, &idx, BPF_ANY);
 	if (idx >= rs_config.wake_from)
@@ -185,31 +192,81 @@ static __noinline struct rs_ring *ring_find_slow(u64 ctx)
 	return r;
 }
 
-static __noinline int ring_remember_unplaced(u64 ctx, u32 flags)
+/* A ring that is not ours, or that found no entry: decided once, too. */
+static __noinline int ring_remember_unplaced(u64 ctx, bool wanted)
 {
-	u8 watched = !!(flags & RS_RING_WATCHED);
+	u32 hash = ctx_hash(PTR_LOW32(ctx));
+	u8 ours = wanted;
 
-	return bpf_map_update_elem(&rs_unplaced, &ctx, &watched, BPF_ANY);
+	if (!wanted)
+		bpf_map_update_elem(&rs_foreign, &hash, &ctx, BPF_ANY);
+	return bpf_map_update_elem(&rs_unplaced, &ctx, &ours, BPF_ANY);
+}
+
+SHARED int ring_forget_unplaced(u64 ctx)
+{
+	u32 hash = ctx_hash(PTR_LOW32(ctx));
+	u64 *foreign = bpf_map_lookup_elem(&rs_foreign, &hash);
+
+	if (foreign && *foreign == ctx)
+		*foreign = 0;
+	return bpf_map_delete_elem(&rs_unplaced, &ctx);
+}
+
+/* Without an entry of its own: entry 0 if it is ours. *ret_met: whether it was met before. */
+static __noinline struct rs_ring *ring_unplaced(u64 ctx, bool *ret_met)
+{
+	u8 *ours = bpf_map_lookup_elem(&rs_unplaced, &ctx);
+	u32 hash = ctx_hash(PTR_LOW32(ctx));
+
+	if (!ret_met)
+		return NULL;
+	*ret_met = ours != NULL;
+	if (!ours)
+		return NULL;
+	if (*ours)
+		return ring_at(0);
+	bpf_map_update_elem(&rs_foreign, &hash, &ctx, BPF_ANY);
+	return NULL;
 }
 
 /* A ring older than the observation, or created while nobody looked, or without an entry. */
-static __noinline struct rs_ring *ring_adopt(u64 ctx)
+SHARED struct rs_ring *ring_adopt(u64 ctx)
 {
-	u8 *unplaced = bpf_map_lookup_elem(&rs_unplaced, &ctx);
 	struct rs_ring *r;
 	struct owner o;
-	u32 watched;
+	bool met;
 
-	if (unplaced)
-		return *unplaced ? ring_at(0) : NULL;
-
+	r = ring_unplaced(ctx, &met);
+	if (met)
+		return r;
 	owner_current(&o);
-	watched = is_wanted(&o) ? RS_RING_WATCHED : 0;
-	r = ring_add(ctx, &o, watched);
+	if (!is_wanted(&o)) {
+		ring_remember_unplaced(ctx, false);
+		return NULL;
+	}
+	r = ring_add(ctx, &o, 0);
 	if (r)
 		return r;
-	ring_remember_unplaced(ctx, watched);
-	return watched ? ring_at(0) : NULL;
+	ring_remember_unplaced(ctx, true);
+	return ring_at(0);
+}
+
+/* Where the hint points, if that is the ring at ctx. *ret_foreign: it is known not to be ours. */
+static __always_inline struct rs_ring *ring_hinted(u64 ctx, u32 ctx_low, bool *ret_foreign)
+{
+	u32 hash = ctx_hash(ctx_low), *hint;
+	struct rs_ring *r = NULL;
+	u64 *foreign;
+
+	hint = bpf_map_lookup_elem(&rs_ring_hints, &hash);
+	if (hint)
+		r = ring_at(*hint);
+	if (r && r->ctx == ctx)
+		return r;
+	foreign = bpf_map_lookup_elem(&rs_foreign, &hash);
+	*ret_foreign = foreign && *foreign == ctx;
+	return NULL;
 }
 
 /*
@@ -218,37 +275,25 @@ static __noinline struct rs_ring *ring_adopt(u64 ctx)
  */
 static __always_inline struct rs_ring *ring_get(u64 ctx, u32 ctx_low)
 {
-	u32 hash = ctx_hash(ctx_low), *hint;
-	struct rs_ring *r = NULL;
+	bool foreign = false;
+	struct rs_ring *r = ring_hinted(ctx, ctx_low, &foreign);
 
-	hint = bpf_map_lookup_elem(&rs_ring_hints, &hash);
-	if (hint)
-		r = ring_at(*hint);
-	if (!r || r->ctx != ctx) {
-		r = ring_find_slow(ctx);
-		if (!r)
-			r = ring_adopt(ctx);
-	}
-	return r && (r->flags & RS_RING_WATCHED) ? r : NULL;
+	if (r || foreign)
+		return r;
+	r = ring_find_slow(ctx);
+	return r ? r : ring_adopt(ctx);
 }
 
 /* The same for events that say nothing of whose ring it is: one that was not met before is not ours. */
 static __always_inline struct rs_ring *ring_known(u64 ctx, u32 ctx_low)
 {
-	u32 hash = ctx_hash(ctx_low), *hint;
-	struct rs_ring *r = NULL;
-	u8 *unplaced;
+	bool foreign = false, met;
+	struct rs_ring *r = ring_hinted(ctx, ctx_low, &foreign);
 
-	hint = bpf_map_lookup_elem(&rs_ring_hints, &hash);
-	if (hint)
-		r = ring_at(*hint);
-	if (!r || r->ctx != ctx)
-		r = ring_find_slow(ctx);
-	if (!r) {
-		unplaced = bpf_map_lookup_elem(&rs_unplaced, &ctx);
-		return unplaced && *unplaced ? ring_at(0) : NULL;
-	}
-	return r->flags & RS_RING_WATCHED ? r : NULL;
+	if (r || foreign)
+		return r;
+	r = ring_find_slow(ctx);
+	return r ? r : ring_unplaced(ctx, &met);
 }
 
 #endif

@@ -154,42 +154,4 @@ static __always_inline u32 series_of(struct rs_ring *r, u32 op)
 	return idx ? idx : series_take(r, op);
 }
 
-/*
- * The slot's io_kiocb has been used for something else, so its request ended without
- * io_uring_complete: its CQE overflowed, or it had none.
- */
-SHARED int end_unseen(struct rs_hot *s)
-{
-	struct rs_overflow_key key = {};
-	struct rs_series *se;
-	struct rs_ring *r;
-	u64 *n;
-
-	if (!s)
-		return 0;
-	r = ring_by_uid(s->ring_uid);
-	se = series_at(s->series);
-	if (!r || !se)
-		return 0;
-	if (s->flags & RS_SLOT_REJECTED) {
-		/* the overflow was taken for the end of a request */
-		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
-		ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], -1);
-		return 0;
-	}
-	key.ring_uid = s->ring_uid;
-	key.user_data = s->user_data;
-	n = r->c[RS_RC_OVERFLOW_ENDS] ? bpf_map_lookup_elem(&rs_overflowed, &key) : NULL;
-	if (!n) {
-		ATOMIC_ADD(&se->c[RS_SC_SILENT], 1);
-		return 0;
-	}
-	ATOMIC_ADD(&se->c[RS_SC_OVERFLOWED], 1);
-	if (*n <= 1)
-		bpf_map_delete_elem(&rs_overflowed, &key);
-	else
-		ATOMIC_ADD(n, -1);
-	return 0;
-}
-
 #endif

@@ -38,6 +38,7 @@ static __noinline int punt_without_slot(struct io_kiocb *req)
 SEC("?tp_btf/io_uring_queue_async_work")
 int BPF_PROG(rs_punt, struct io_kiocb *req)
 {
+	u64 ring = (u64)req->ctx;
 	struct rs_cold_group *cg;
 	struct rs_hot *s;
 	struct place p;
@@ -46,7 +47,7 @@ int BPF_PROG(rs_punt, struct io_kiocb *req)
 	if (!rs.active || !place_of(PTR_LOW32(req), &p))
 		return 0;
 	s = slot_find(&p, (u64)req, &i);
-	if (!s || !slot_is_of(s, (u64)req->ctx))
+	if (!s || !slot_is_of(s, ring))
 		return punt_without_slot(req);
 	if (s->flags & RS_SLOT_PUNTED)
 		return 0;
@@ -101,9 +102,7 @@ int BPF_PROG(rs_short_write, void *ring_ctx)
 	return count_on_ring(ring_ctx, RS_RC_SHORT_WRITES);
 }
 
-SEC("?tp_btf/io_uring_register")
-int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_files, unsigned int nr_bufs,
-	long ret)
+static __always_inline int on_register(void *ring_ctx, u32 opcode, long ret)
 {
 	struct rs_register_stat fresh = {}, *st;
 	struct rs_ring *r;
@@ -129,4 +128,19 @@ int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_f
 	if (ret < 0)
 		ATOMIC_ADD(&st->errors, 1);
 	return 0;
+}
+
+SEC("?tp_btf/io_uring_register")
+int BPF_PROG(rs_register, void *ring_ctx, unsigned int opcode, unsigned int nr_files, unsigned int nr_bufs,
+	long ret)
+{
+	return on_register(ring_ctx, opcode, ret);
+}
+
+/* Until 5.16. */
+SEC("?tp_btf/io_uring_register")
+int BPF_PROG(rs_register_eventfd, void *ring_ctx, unsigned int opcode, unsigned int nr_files,
+	unsigned int nr_bufs, bool eventfd, long ret)
+{
+	return on_register(ring_ctx, opcode, ret);
 }

@@ -2,7 +2,9 @@
 /* Submission: an SQE became a request, or was refused. */
 #include "rings.h"
 #include "slots.h"
+#include "sqe.h"
 #include "tags.h"
+#include "unseen.h"
 
 /* Claims a free slot other than the home; the group may have changed since it was scanned. */
 static __noinline u32 group_claim(struct rs_hot_group *g, u64 req)
@@ -18,13 +20,55 @@ static __noinline u32 group_claim(struct rs_hot_group *g, u64 req)
 	return RS_GROUP;
 }
 
+/* A slot whose ring is gone: nothing will complete in it. */
+static __noinline bool slot_is_dead(struct rs_hot *s)
+{
+	struct rs_ring *r;
+
+	if (!s)
+		return false;
+	r = ring_by_uid(s->ring_uid);
+	return !r || r->state == RS_RING_CLOSED;
+}
+
+/* Claims a slot of a group without a free one. */
+static __noinline u32 group_evict(struct rs_hot_group *g, u64 req)
+{
+	u64 key;
+	u32 i;
+
+	if (!g)
+		return RS_GROUP;
+#pragma unroll
+	for (i = 0; i < RS_GROUP; i++) {
+		key = g->s[i].key;
+		if (!slot_is_dead(&g->s[i]) || __sync_val_compare_and_swap(&g->s[i].key, key, req) != key)
+			continue;
+		end_unseen(&g->s[i]);
+		return i;
+	}
+	return RS_GROUP;
+}
+
+/* Claims the slot that holds req still. Whether it has not been evicted meanwhile. */
+static __noinline bool slot_reclaim(struct rs_hot *s, u64 req)
+{
+	if (!s || __sync_val_compare_and_swap(&s->key, req, RS_KEY_BUSY) != req)
+		return false;
+	end_unseen(s);
+	/* ring 0 is never gone */
+	s->ring_uid = 0;
+	s->key = req;
+	return true;
+}
+
 /*
- * A slot that is not free at home: the one that req has still, else a free one of its two groups.
- * NULL: both are full.
+ * A slot that is not free at home: the one that req has still, else a free one of its two groups,
+ * else one of a ring that is gone. NULL: both are full.
  */
 static __noinline struct rs_hot *slot_claim_slow(u32 req_low, u64 req)
 {
-	struct rs_hot_group *g;
+	struct rs_hot_group *g, *other;
 	struct rs_hot *s;
 	struct place p;
 	u32 i, hash;
@@ -34,16 +78,20 @@ static __noinline struct rs_hot *slot_claim_slow(u32 req_low, u64 req)
 	g = p.g;
 	hash = p.hash;
 	s = slot_find(&p, req, &i);
-	if (s) {
-		end_unseen(s);
+	if (s && slot_reclaim(s, req))
 		return s;
-	}
+	other = hot_group(rs_place_other(hash, rs_config.group_mask));
 	i = group_claim(g, req);
 	if (i < RS_GROUP)
 		return &g->s[in_group(i)];
-	g = hot_group(rs_place_other(hash, rs_config.group_mask));
-	i = group_claim(g, req);
-	return i < RS_GROUP && g ? &g->s[in_group(i)] : NULL;
+	i = group_claim(other, req);
+	if (i < RS_GROUP && other)
+		return &other->s[in_group(i)];
+	i = group_evict(g, req);
+	if (i < RS_GROUP)
+		return &g->s[in_group(i)];
+	i = group_evict(other, req);
+	return i < RS_GROUP && other ? &other->s[in_group(i)] : NULL;
 }
 
 /* A slot for req, its last occupant accounted for. NULL: there is none. */
@@ -60,50 +108,37 @@ static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
 	return slot_claim_slow(req_low, req);
 }
 
-/* The SQE that is being submitted; its opcode is op. */
-static __always_inline struct io_uring_sqe *current_sqe(struct io_ring_ctx *ctx, u32 op)
+/*
+ * Requests that may give many CQEs; zero-copy sends, whose notification comes whatever becomes of them;
+ * and those that rename another request. Returns the flags that the request's slot gets.
+ */
+static __noinline u16 tag_request(struct io_kiocb *req, u32 ring_uid, u32 series, u64 now)
 {
-	u32 i = BPF_CORE_READ(ctx, cached_sq_head) - 1, shift = 6, setup = BPF_CORE_READ(ctx, flags);
+	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = RS_TAG_MULTI};
+	struct io_ring_ctx *ctx;
+	struct io_uring_sqe *sqe;
+	u32 op;
 
-	/* where sizes are mixed, a large one takes two entries, and both have been consumed */
-	if ((setup & IORING_SETUP_SQE_MIXED) && (op == IORING_OP_NOP128 || op == IORING_OP_URING_CMD128))
-		i--;
-	i &= BPF_CORE_READ(ctx, sq_entries) - 1;
-	if (!(setup & IORING_SETUP_NO_SQARRAY))
-		bpf_probe_read_kernel(&i, sizeof(i), BPF_CORE_READ(ctx, sq_array) + i);
-	if (setup & IORING_SETUP_SQE128)
-		shift = 7;
-	return (void *)BPF_CORE_READ(ctx, sq_sqes) + ((u64)i << shift);
-}
-
-/* Whether the SQE itself asked for a worker: REQ_F_FORCE_ASYNC is also set by opcodes. */
-static __noinline bool sqe_asks_async(struct io_ring_ctx *ctx, u32 op)
-{
-	return BPF_CORE_READ(current_sqe(ctx, op), flags) & IOSQE_ASYNC;
-}
-
-/* Whether this SQE may give many CQEs; called for opcodes that can. */
-static __noinline bool sqe_is_multishot(struct io_ring_ctx *ctx, u32 op)
-{
-	struct io_uring_sqe *sqe = current_sqe(ctx, op);
-
-	switch (op) {
-	case IORING_OP_POLL_ADD:
-		return BPF_CORE_READ(sqe, len) & IORING_POLL_ADD_MULTI;
-	case IORING_OP_ACCEPT:
-		return BPF_CORE_READ(sqe, ioprio) & IORING_ACCEPT_MULTISHOT;
-	case IORING_OP_RECV:
-	case IORING_OP_RECVMSG:
-		return BPF_CORE_READ(sqe, ioprio) & IORING_RECV_MULTISHOT;
-	case IORING_OP_TIMEOUT:
-		return BPF_CORE_READ(sqe, rw_flags) & IORING_TIMEOUT_MULTISHOT;
-	case IORING_OP_URING_CMD:
-	case IORING_OP_URING_CMD128:
-		return BPF_CORE_READ(sqe, rw_flags) & IORING_URING_CMD_MULTISHOT;
-	default:
-		/* READ_MULTISHOT, RECV_ZC */
-		return true;
+	if (!req)
+		return 0;
+	ctx = BPF_CORE_READ(req, ctx);
+	op = BPF_CORE_READ(req, opcode);
+	if (op == IORING_OP_POLL_REMOVE) {
+		sqe = current_sqe(ctx, op);
+		if (BPF_CORE_READ(sqe, len) & IORING_POLL_UPDATE_USER_DATA)
+			tag_rename(ring_uid, BPF_CORE_READ(sqe, addr), BPF_CORE_READ(sqe, off));
+		return 0;
 	}
+	key.user_data = BPF_CORE_READ(req, cqe.user_data);
+	if (rs_config.op_traits[op & (RS_OPS - 1)] & RS_OP_NOTIF) {
+		key.kind = RS_TAG_NOTIF;
+		tag_add(&key, series, now);
+		return RS_SLOT_NOTIF;
+	}
+	if (!sqe_is_multishot(ctx, op))
+		return 0;
+	tag_add(&key, series, now);
+	return RS_SLOT_MULTI;
 }
 
 /*
@@ -176,6 +211,7 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
 	s = slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s) {
+		r->untagged = 1;
 		ATOMIC_ADD(&r->no_slot, 1);
 		rs_add(&se->c[RS_SC_NO_SLOT], 1, shared);
 		return 0;
@@ -185,10 +221,8 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	s->series = idx;
 	flags = slot_flags(req);
 	now = bpf_ktime_get_ns();
-	if ((se->traits & RS_OP_MULTI) && sqe_is_multishot(ctx, se->op)) {
-		flags |= RS_SLOT_MULTI;
-		tag_add(r->uid, RS_TAG_MULTI, s->user_data, idx, now);
-	}
+	if (se->traits & (RS_OP_MULTI | RS_OP_RENAME | RS_OP_NOTIF))
+		flags |= tag_request(req, r->uid, idx, now);
 	s->flags = flags;
 	s->submit_ns = now;
 	return 0;
@@ -219,6 +253,14 @@ static __noinline int remember_rejected(struct rs_ring *r, u64 req)
 	return 0;
 }
 
+/* A zero-copy send that was refused after its notification had been made: that comes all the same. */
+static __noinline int tag_refused(u32 ring_uid, u64 user_data, u32 series)
+{
+	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = RS_TAG_NOTIF, .user_data = user_data};
+
+	return tag_add(&key, series, bpf_ktime_get_ns());
+}
+
 /*
  * An SQE was refused: a CQE follows without a submission. The slot keeps it from being
  * taken for the end of an older request at the same address.
@@ -244,6 +286,8 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 	se = series_at(idx);
 	if (se)
 		ATOMIC_ADD(&se->c[RS_SC_REJECTED], 1);
+	if (se && (se->traits & RS_OP_NOTIF) && (req->flags & REQ_F_NEED_CLEANUP))
+		tag_refused(r->uid, sqe->user_data, idx);
 	s = slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s)
 		return remember_rejected(r, (u64)req);
@@ -258,6 +302,7 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 SEC("?tp_btf/io_uring_link")
 int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
 {
+	u64 ring = (u64)req->ctx;
 	struct rs_hot *s, *head;
 	struct place p;
 	u32 i;
@@ -268,7 +313,7 @@ int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
 	if (!head || !(head->flags & RS_SLOT_ASKED) || !place_of(PTR_LOW32(req), &p))
 		return 0;
 	s = slot_find(&p, (u64)req, &i);
-	if (s && slot_is_of(s, (u64)req->ctx) && slot_is_of(head, (u64)req->ctx))
+	if (s && slot_is_of(s, ring) && slot_is_of(head, ring))
 		s->flags |= RS_SLOT_ASKED;
 	return 0;
 }

@@ -8,38 +8,83 @@
 
 #include "slots.h"
 
-static __noinline int tag_add(u32 ring_uid, u32 kind, u64 user_data, u32 series, u64 now)
+static __noinline int tag_add(struct rs_tag_key *key, u32 series, u64 now)
 {
-	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = kind, .user_data = user_data};
 	struct rs_series *se = series_at(series);
 	struct rs_tag fresh = {.since_ns = now, .series = series, .n = 1}, *t;
 
-	if (!se)
+	if (!se || !key)
 		return 0;
 	fresh.op = se->op;
-	t = bpf_map_lookup_elem(&rs_tags, &key);
-	if (t)
+	t = bpf_map_lookup_elem(&rs_tags, key);
+	if (t) {
+		if (t->op != se->op)
+			t->op = RS_OPS;
 		ATOMIC_ADD(&t->n, 1);
-	else if (bpf_map_update_elem(&rs_tags, &key, &fresh, BPF_NOEXIST))
+	} else if (bpf_map_update_elem(&rs_tags, key, &fresh, BPF_NOEXIST)) {
 		ATOMIC_ADD(&rs.tags_full, 1);
+	}
 	return 0;
 }
 
-/*
- * A CQE that only its user_data names came: counts it for its opcode and the time since the one
- * before. `last`: nothing more will come.
- */
-SHARED int tag_cqe(struct rs_tag_key *key, s32 res, bool last)
+/* The next time to be measured begins now. */
+SHARED int tag_touch(struct rs_tag_key *key, u64 now)
 {
-	struct rs_series *se, *extra;
-	struct rs_tag *t;
-	u64 now, since;
+	struct rs_tag *t = key ? bpf_map_lookup_elem(&rs_tags, key) : NULL;
 
-	if (!key)
+	if (t)
+		t->since_ns = now;
+	return 0;
+}
+
+static __noinline int tag_release(struct rs_tag_key *key, struct rs_tag *t)
+{
+	if (!key || !t)
 		return 0;
-	t = bpf_map_lookup_elem(&rs_tags, key);
+	if (t->n <= 1)
+		bpf_map_delete_elem(&rs_tags, key);
+	else
+		ATOMIC_ADD(&t->n, -1);
+	return 0;
+}
+
+/* A request under this user_data is gone. */
+SHARED int tag_drop(u32 ring_uid, u32 kind, u64 user_data)
+{
+	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = kind, .user_data = user_data};
+
+	return tag_release(&key, bpf_map_lookup_elem(&rs_tags, &key));
+}
+
+/* The request known as `from` may from now on be known as `to`. */
+SHARED int tag_rename(u32 ring_uid, u64 from, u64 to)
+{
+	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = RS_TAG_MULTI, .user_data = from};
+	struct rs_tag copy, *t;
+
+	t = bpf_map_lookup_elem(&rs_tags, &key);
 	if (!t)
 		return 0;
+	copy = *t;
+	copy.n = 1;
+	key.user_data = to;
+	if (bpf_map_update_elem(&rs_tags, &key, &copy, BPF_NOEXIST))
+		return tag_add(&key, copy.series, copy.since_ns);
+	return 0;
+}
+
+/* Counts a CQE for the opcode of its tag, and the time since the one before. */
+static __noinline int tag_count(struct rs_tag_key *key, struct rs_tag *t, s32 res, bool last)
+{
+	struct rs_series *se, *extra;
+	u64 now, since;
+
+	if (!key || !t)
+		return 0;
+	if (t->op >= RS_OPS) {
+		ATOMIC_ADD(&rs.tags_mixed, 1);
+		return 0;
+	}
 	se = series_at(t->series);
 	extra = series_at(series_make(key->ring_uid, t->op, key->kind));
 	now = bpf_ktime_get_ns();
@@ -54,13 +99,23 @@ SHARED int tag_cqe(struct rs_tag_key *key, s32 res, bool last)
 		if (res > 0 && (se->traits & RS_OP_BYTES))
 			ATOMIC_ADD(&se->c[RS_SC_BYTES], (u32)res);
 	}
-	if (!last)
-		return 0;
-	if (t->n <= 1)
-		bpf_map_delete_elem(&rs_tags, key);
-	else
-		ATOMIC_ADD(&t->n, -1);
 	return 0;
+}
+
+/* A CQE that only its user_data names came; `last`: nothing more will. Whether its request is known. */
+SHARED bool tag_cqe(struct rs_tag_key *key, s32 res, bool last)
+{
+	struct rs_tag *t;
+
+	if (!key)
+		return false;
+	t = bpf_map_lookup_elem(&rs_tags, key);
+	if (!t)
+		return false;
+	tag_count(key, t, res, last);
+	if (last)
+		tag_release(key, t);
+	return true;
 }
 
 #endif

@@ -21,6 +21,7 @@
 #define RS_OP_ASYNC 2u
 #define RS_OP_MULTI 4u /* may be multishot */
 #define RS_OP_NOTIF 8u /* zero-copy: a notification follows */
+#define RS_OP_RENAME 16u /* may change the user_data of another request */
 
 #define RS_COMM_LEN 16
 
@@ -80,25 +81,30 @@ struct rs_series {
 #define RS_RING_IDX(uid) ((uid)&0xffffu)
 #define RS_MAX_RINGS 0xffffu
 
-#define RS_RING_WATCHED 1u	     /* a target's ring; the others are known only to be skipped */
-#define RS_RING_CREATED_IN_WINDOW 2u /* its io_uring_create was seen while observing */
-#define RS_RING_CLOSING 4u	     /* io_ring_exit_work was queued */
-#define RS_RING_CLOSED 8u	     /* its address became another ring's */
-#define RS_RING_REWIND 16u	     /* IORING_SETUP_SQ_REWIND: every batch starts at entry 0 */
+/* What an entry is, in the order that it becomes so. */
+#define RS_RING_FREE 0u
+#define RS_RING_LISTED 1u  /* others can find it */
+#define RS_RING_CLOSING 2u /* io_ring_exit_work was queued */
+#define RS_RING_CLOSED 3u  /* io_ring_exit_work has run, or the address became another ring's */
+
+#define RS_RING_CREATED_IN_WINDOW 1u /* its io_uring_create was seen while observing */
+#define RS_RING_REWIND 2u	     /* IORING_SETUP_SQ_REWIND: every batch starts at entry 0 */
 
 struct rs_ring {
 	/* read by every event */
 	__u64 ctx; /* address, 0 while the entry is free */
 	__u32 uid;
-	__u32 flags;
+	__u32 flags; /* RS_RING_CREATED_IN_WINDOW, RS_RING_REWIND: set before it is listed */
 	__s32 sq_tid; /* thread of an SQPOLL ring, in the initial pid namespace; 0: none */
 	__u32 cq_entries;
-	__u64 pad0[5];
+	__u32 state; /* RS_RING_FREE to RS_RING_CLOSED */
+	__u32 pad0[9];
 	/* submitter */
 	__u64 last_sq_head; /* ~0 before the first batch; of a REWIND ring: the last position */
 	__u64 no_slot;	    /* submitted without a slot and not yet completed, signed, atomic */
 	__u64 rejected_no_slot; /* refused without a slot, their CQE still to come; signed, atomic */
-	__u64 pad1[5];
+	__u64 untagged;	    /* not 0: requests that may give many CQEs have no tag */
+	__u64 pad1[4];
 	/* completer */
 	__u32 cq_depth_max;
 	__u32 pad2;
@@ -130,15 +136,42 @@ struct rs_ring {
 #define RS_SLOT_DRAIN 16u
 #define RS_SLOT_CQE_SKIP 32u
 #define RS_SLOT_MULTI 64u /* multishot */
+#define RS_SLOT_NOTIF 128u /* a zero-copy send: a notification follows */
+
+#define RS_KEY_BUSY 1u
 
 /* A request in flight: what submission and completion need. */
 struct rs_hot {
-	__u64 key; /* io_kiocb address, 0: free */
+	__u64 key; /* io_kiocb address, 0: free, RS_KEY_BUSY: changing hands */
 	__u64 submit_ns;
 	__u64 user_data;
 	__u32 ring_uid;
 	__u16 series;
 	__u16 flags;
+};
+
+/*
+ * Requests in flight where a CQE does not name its request (before 5.19): known by (ring, user_data).
+ * Up to RS_COPIES with the same user_data are told apart by number, but not which of them a CQE ends.
+ */
+#define RS_COPIES 8u
+
+struct rs_named_key {
+	__u32 ring_uid;
+	__u32 copy;
+	__u64 user_data;
+};
+
+/* What is not known of a request because another with its user_data was in flight at the same time. */
+#define RS_DOUBT_TIME 1u
+#define RS_DOUBT_OP 2u
+
+struct rs_named {
+	__u64 submit_ns;
+	__u64 punt_ns;
+	__u32 series;
+	__u16 flags; /* RS_SLOT_* */
+	__u16 doubt; /* RS_DOUBT_* */
 };
 
 /* What only the slow path of a request needs; the programs reach it by the hot slot's index. */
@@ -185,8 +218,8 @@ struct rs_tag_key {
 struct rs_tag {
 	__u64 since_ns; /* the last CQE of it, or its submission */
 	__u32 series;
-	__u32 op;
-	__u64 n; /* requests in flight under this user_data */
+	__u32 op; /* RS_OPS: requests of several opcodes have this user_data */
+	__u64 n;  /* requests in flight under this user_data */
 };
 
 /*
@@ -235,6 +268,8 @@ struct rs_config {
 	/* taking an entry from this index on wakes the loader: they run short */
 	__u32 wake_from, wake_from_series;
 	__u64 cgroup_id;
+	__u64 ring_exit_work; /* address of io_ring_exit_work */
+	__u64 ring_file_poll; /* address of io_uring_poll */
 	char comm[RS_COMM_LEN];
 	__u8 op_traits[RS_OPS];
 };
@@ -242,7 +277,8 @@ struct rs_config {
 /* Shared and writable. */
 struct rs_global {
 	__u32 active; /* programs return at once while 0 */
-	__u32 pad0[15];
+	__u32 refresh; /* the iterators look again at known rings, and for no others */
+	__u32 pad0[14];
 	/* losses, atomic */
 	__u64 errnos_full;   /* errors whose errno found no place */
 	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */
@@ -251,7 +287,11 @@ struct rs_global {
 	__u64 sq_exits_full; /* SQPOLL threads whose CPU time at their end will stay unknown */
 	__u64 targets_full;  /* children that could not be followed */
 	__u64 rejected_full; /* refused SQEs that found neither a slot nor a place: their CQE will end a request */
-	__u64 pad1[1];
+	__u64 tags_mixed;    /* CQEs whose user_data is that of requests of several opcodes */
+	/* where CQEs do not name their request */
+	__u64 ambiguous; /* ends without a latency, maybe without an opcode: RS_DOUBT_* */
+	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */
+	__u64 pad1[6];
 };
 
 #endif

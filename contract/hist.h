@@ -19,7 +19,7 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-/* Position of the highest set bit of v, v != 0. BPF has no instruction for it before 6.x. */
+/* Position of the highest set bit of v, v != 0. BPF has no instruction for it; clang 14 dies of __builtin_clzll(). */
 static __always_inline __u32 rs_log2(__u64 v)
 {
 #ifdef __bpf__

@@ -78,24 +78,16 @@ no_memory:
 	return -ENOMEM;
 }
 
-static const char *feature_name(unsigned int f)
+int diagnosis__not_checked(struct diagnosis *d, const char *rule, bool in_part, const char *why_fmt, ...)
 {
-	static const char *const names[] = {
-#define FEATURE(id, name, essential, what) [RS_F_##id] = name,
-#include "features.def"
-#undef FEATURE
-	};
+	struct not_checked *list, n = { .rule = rule, .in_part = in_part };
+	va_list ap;
+	int len;
 
-	return names[f];
-}
-
-static int add_not_checked(struct diagnosis *d, const struct rule *r, const struct snapshot *s,
-	unsigned int f)
-{
-	const char *why = s->features[f].why;
-	struct not_checked *list, n = { .rule = r->id };
-
-	if (asprintf(&n.why, "cannot observe %s: %s", feature_name(f), why[0] ? why : "off") < 0)
+	va_start(ap, why_fmt);
+	len = vasprintf(&n.why, why_fmt, ap);
+	va_end(ap);
+	if (len < 0)
 		return -ENOMEM;
 	list = reallocarray(d->not_checked, d->n_not_checked + 1, sizeof(*list));
 	if (!list) {
@@ -107,11 +99,23 @@ static int add_not_checked(struct diagnosis *d, const struct rule *r, const stru
 	return 0;
 }
 
+static const char *feature_name(unsigned int f)
+{
+	static const char *const names[] = {
+#define FEATURE(id, name, essential, what) [RS_F_##id] = name,
+#include "features.def"
+#undef FEATURE
+	};
+
+	return names[f];
+}
+
 static int check(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
 	for (unsigned int f = 0; f < RS_F_COUNT; f++)
 		if ((r->needs & (1u << f)) && !snapshot__knows(s, (enum rs_feature)f))
-			return add_not_checked(d, r, s, f);
+			return diagnosis__not_checked(d, r->id, false, "cannot observe %s: %s",
+				feature_name(f), s->features[f].why[0] ? s->features[f].why : "off");
 	return r->eval(r, s, d);
 }
 

@@ -17,17 +17,18 @@ enum severity { SEVERITY_INFO, SEVERITY_WARN, SEVERITY_CRIT };
 struct finding {
 	const char *rule; /* id, static */
 	enum severity severity;
-	char *title;	  /* one sentence with the decisive numbers */
-	json_t *evidence; /* object: names with units -> numbers or strings */
+	char *title;	    /* one sentence with the decisive numbers */
+	json_t *evidence;   /* object: names with units -> numbers or strings */
 	const char *advice; /* static */
-	uint32_t ring; /* id, 0: not one ring */
-	int op;	       /* -1: not one opcode */
-	uint64_t weight; /* requests it concerns: orders findings of one severity */
+	uint32_t ring;	    /* id, 0: not one ring */
+	int op;		    /* -1: not one opcode */
+	uint64_t weight;    /* requests it concerns: orders findings of one severity */
 };
 
 struct not_checked {
 	const char *rule; /* static */
 	char *why;
+	bool in_part; /* the rule judged the rest; else nothing */
 };
 
 struct diagnosis {
@@ -46,7 +47,10 @@ const char *severity_name(enum severity s); /* "info", "warn", "crit" */
 int severity__parse(const char *name, enum severity *ret);
 
 /* For the rules. Takes ownership of evidence (also on failure; NULL counts as out of memory). */
-int diagnosis__add(struct diagnosis *d, const struct finding *proto, json_t *evidence, const char *title_fmt, ...)
+int diagnosis__add(struct diagnosis *d, const struct finding *proto, json_t *evidence, const char *title_fmt,
+	...) __attribute__((format(printf, 4, 5)));
+/* A rule that could not judge: anything at all, or in part. 0 or -ENOMEM. */
+int diagnosis__not_checked(struct diagnosis *d, const char *rule, bool in_part, const char *why_fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -20,15 +20,25 @@ static double batch_mean(const struct totals *t)
 	return t->batches ? (double)(t->submitted + t->rejected) / (double)t->batches : 0;
 }
 
-static bool fires(const struct rule *r, const struct snapshot *s, const struct ring_stats *ring,
+/* On an SQPOLL ring no system call submits. */
+static bool is_polled(const struct ring_stats *ring)
+{
+	return (ring->setup_flags & SETUP_SQPOLL) || ring->sq_tid;
+}
+
+/* So many submissions of one ring, and so fast, that it matters how large they are. */
+static bool is_busy(const struct rule *r, const struct snapshot *s, uint64_t batches)
+{
+	return (double)batches >= r->thresholds[BATCH_MIN_BATCHES].value &&
+	       rule__per_s(s, batches) >= r->thresholds[BATCH_MIN_PER_S].value;
+}
+
+/* Busy, and small as far as its SQEs are known: not all are if !t->batches_known. */
+static bool looks_small(const struct rule *r, const struct snapshot *s, const struct ring_stats *ring,
 	const struct totals *t)
 {
-	/* a sum of rings says nothing of one, and may hold SQPOLL rings */
-	if (!ring->id || !t->batches_known || (ring->setup_flags & SETUP_SQPOLL) || ring->sq_tid)
-		return false;
-	return (double)t->batches >= r->thresholds[BATCH_MIN_BATCHES].value &&
-	       batch_mean(t) < r->thresholds[BATCH_MAX_MEAN].value &&
-	       rule__per_s(s, t->batches) >= r->thresholds[BATCH_MIN_PER_S].value;
+	return ring->id && !is_polled(ring) && is_busy(r, s, t->batches) &&
+	       batch_mean(t) < r->thresholds[BATCH_MAX_MEAN].value;
 }
 
 static int report(const struct hit_group *g, struct diagnosis *d)
@@ -59,10 +69,35 @@ static int report(const struct hit_group *g, struct diagnosis *d)
 		batch_mean(&sum));
 }
 
+/*
+ * Such a ring may be among those whose SQEs are in part counted elsewhere, those without an entry, of
+ * which each request may have been a submission of its own, and those that are only summed.
+ */
+static int report_unjudged(const struct rule *r, const struct snapshot *s, size_t n_rings,
+	struct diagnosis *d)
+{
+	const struct fidelity *f = &s->fidelity;
+	uint64_t unplaced = f->rings_full > f->series_full ? f->rings_full - f->series_full : 0;
+	int err = 0;
+
+	if (n_rings)
+		err = diagnosis__not_checked(d, r->id, true,
+			"not on %zu %s that had no room for all opcodes: --max-rings", n_rings,
+			n_rings == 1 ? "ring" : "rings");
+	if (!err && s->others && is_busy(r, s, unplaced))
+		err = diagnosis__not_checked(d, r->id, true,
+			"not on rings that found the ring table full: --max-rings");
+	if (!err && s->others && is_busy(r, s, s->others->batches_max))
+		err = diagnosis__not_checked(d, r->id, true,
+			"not on %zu %s that are only summed: --max-report-rings", s->n_others,
+			s->n_others == 1 ? "ring" : "rings");
+	return err;
+}
+
 int rule_batch__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
 	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
-	size_t n = 0;
+	size_t n = 0, n_unjudged = 0;
 	int err;
 
 	if (!hits)
@@ -72,11 +107,16 @@ int rule_batch__eval(const struct rule *r, const struct snapshot *s, struct diag
 		struct totals t = ring_stats__totals(ring);
 		bool lone = ring->cq_depth_max <= r->thresholds[BATCH_LONE_DEPTH].value;
 
-		if (fires(r, s, ring, &t))
+		if (!looks_small(r, s, ring, &t))
+			continue;
+		if (!t.batches_known)
+			n_unjudged++;
+		else
 			hits[n++] =
 				(struct ring_hit){ ring, lone ? SEVERITY_INFO : SEVERITY_WARN, t.submitted };
 	}
 	err = ring_hits__report(r, s, hits, n, report, d);
+	err = err ? err : report_unjudged(r, s, n_unjudged, d);
 	free(hits);
 	return err;
 }

@@ -96,7 +96,6 @@ static int ring_delta(const struct ring_stats *prev, const struct ring_stats *cu
 	d.cgroup = NULL;
 	d.ops = NULL;
 	d.n_ops = 0;
-	d.batchless = minus(cur->batchless, prev->batchless);
 	d.sq_dropped = (uint32_t)minus(cur->sq_dropped, prev->sq_dropped);
 	d.sq_cpu_ns = minus(cur->sq_cpu_ns, prev->sq_cpu_ns);
 	d.sq_alive_ns = minus(cur->sq_alive_ns, prev->sq_alive_ns);
@@ -116,84 +115,119 @@ static int ring_delta(const struct ring_stats *prev, const struct ring_stats *cu
 	return 0;
 }
 
-static int by_uid(const void *a, const void *b)
+static int by_id(const void *key, const void *ring)
 {
-	const struct ring_stats *x = *(const struct ring_stats *const *)a;
-	const struct ring_stats *y = *(const struct ring_stats *const *)b;
+	uint32_t id = *(const uint32_t *)key, other = ((const struct ring_stats *)ring)->id;
 
-	return x->uid < y->uid ? -1 : x->uid > y->uid;
+	return id < other ? -1 : id > other;
 }
 
-/* The rings of a snapshot by uid, for bsearch. Has room for one even if there are none. */
-static const struct ring_stats **ring_index(const struct snapshot *s)
+/* Not by uid, which a later ring can have once its generation has been through all of its values. */
+static const struct ring_stats *find_ring(const struct snapshot *s, uint32_t id)
 {
-	const struct ring_stats **index = calloc(s->n_rings + 1, sizeof(*index));
-
-	if (!index)
-		return NULL;
-	for (size_t i = 0; i < s->n_rings; i++)
-		index[i] = &s->rings[i];
-	qsort(index, s->n_rings, sizeof(*index), by_uid);
-	return index;
+	return s->n_rings ? bsearch(&id, s->rings, s->n_rings, sizeof(*s->rings), by_id) : NULL;
 }
 
-static const struct ring_stats *find_ring(const struct ring_stats **index, size_t n,
-	const struct ring_stats *r)
+static bool op_is_idle(const struct op_stats *d)
 {
-	const struct ring_stats **hit = bsearch(&r, index, n, sizeof(*index), by_uid);
+	uint64_t sum = d->in_flight + d->n_errnos + lat__count(&d->lat);
 
-	return hit ? *hit : NULL;
+	for (unsigned int i = 0; i < RS_SC_COUNT; i++)
+		sum |= d->c[i];
+	if (d->multishot_gap)
+		sum |= lat__count(d->multishot_gap);
+	if (d->notif_delay)
+		sum |= lat__count(d->notif_delay);
+	return !sum;
+}
+
+/* Whether a difference says that nothing happened, and nothing is still to come. */
+static bool ring_is_idle(const struct ring_stats *d)
+{
+	uint64_t sum = d->sq_dropped | d->in_flight_no_slot;
+
+	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
+		sum |= d->c[i];
+	for (size_t i = 0; !sum && i < d->n_ops; i++)
+		sum |= !op_is_idle(&d->ops[i]);
+	return !sum;
 }
 
 static int rings_delta(const struct snapshot *prev, const struct snapshot *cur, struct snapshot *d)
 {
 	static const struct ring_stats none;
-	const struct ring_stats **index, *p;
-	int err = 0;
 
-	index = ring_index(prev);
 	d->rings = calloc(cur->n_rings + 1, sizeof(*d->rings));
-	if (!index || !d->rings)
-		err = -ENOMEM;
-	for (size_t i = 0; i < cur->n_rings && !err; i++) {
-		p = find_ring(index, prev->n_rings, &cur->rings[i]);
-		err = ring_delta(p ? p : &none, &cur->rings[i], &d->rings[i]);
+	if (!d->rings)
+		return -ENOMEM;
+	for (size_t i = 0; i < cur->n_rings; i++) {
+		const struct ring_stats *c = &cur->rings[i], *p = find_ring(prev, c->id);
+		struct ring_stats *r = &d->rings[d->n_rings];
+		int err = ring_delta(p ? p : &none, c, r);
+
 		if (err)
-			break;
+			return err;
+		if (p && p->state == RING_CLOSED && c->state == RING_CLOSED && ring_is_idle(r)) {
+			ring_stats__free(r);
+			continue;
+		}
 		d->n_rings++;
 		if (p) {
-			d->rings[i].created_in_window = false;
-			d->rings[i].sq_cpu_known = p->sq_cpu_known && cur->rings[i].sq_cpu_known;
+			r->created_in_window = false;
+			r->sq_cpu_known = p->sq_cpu_known && c->sq_cpu_known;
 		}
 	}
-	free(index);
-	return err;
+	return 0;
 }
 
 /*
- * The sum of the unlisted rings. A ring that prev listed and cur does not has
- * joined them meanwhile, so its earlier counts are part of the baseline.
+ * What the unlisted rings had before: a ring that prev listed and cur does not has joined them
+ * meanwhile. *ret_ended: how many of them had ended by then.
  */
+static int others_before(const struct snapshot *prev, const struct snapshot *cur, struct ring_stats *base,
+	size_t *ret_ended)
+{
+	size_t ended = prev->n_others;
+	int err = prev->others ? ring_stats__add(base, prev->others) : 0;
+
+	for (size_t i = 0; i < prev->n_rings && !err; i++) {
+		if (find_ring(cur, prev->rings[i].id))
+			continue;
+		err = ring_stats__add(base, &prev->rings[i]);
+		ended += prev->rings[i].state == RING_CLOSED;
+	}
+	*ret_ended = ended;
+	return err;
+}
+
 static int others_delta(const struct snapshot *prev, const struct snapshot *cur, struct snapshot *d)
 {
-	const struct ring_stats **index = ring_index(cur);
-	struct ring_stats base = { 0 };
-	int err = 0;
+	struct ring_stats base = { 0 }, sum;
+	size_t ended;
+	int err = others_before(prev, cur, &base, &ended);
 
-	if (!index)
-		return -ENOMEM;
-	if (prev->others)
-		err = ring_stats__add(&base, prev->others);
-	for (size_t i = 0; i < prev->n_rings && !err; i++)
-		if (!find_ring(index, cur->n_rings, &prev->rings[i]))
-			err = ring_stats__add(&base, &prev->rings[i]);
+	err = err ? err : ring_delta(&base, cur->others, &sum);
 	if (!err) {
-		d->others = calloc(1, sizeof(*d->others));
-		err = d->others ? ring_delta(&base, cur->others, d->others) : -ENOMEM;
+		/* of a sum it is how many SQEs lack their batches */
+		sum.batchless = minus(cur->others->batchless, base.batchless);
+		if (sum.batches_max > sum.c[RS_RC_BATCHES])
+			sum.batches_max = sum.c[RS_RC_BATCHES];
+		d->n_others = (size_t)minus(cur->n_others, ended);
 	}
 	ring_stats__free(&base);
-	free(index);
-	return err;
+	if (err)
+		return err;
+	if (!d->n_others && ring_is_idle(&sum)) {
+		ring_stats__free(&sum);
+		return 0;
+	}
+	d->others = calloc(1, sizeof(*d->others));
+	if (!d->others) {
+		ring_stats__free(&sum);
+		return -ENOMEM;
+	}
+	*d->others = sum;
+	return 0;
 }
 
 static int registers_delta(const struct snapshot *prev, const struct snapshot *cur, struct snapshot *d)
@@ -233,8 +267,11 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 		.untracked = minus(cur->untracked, prev->untracked),
 		.table_full = minus(cur->table_full, prev->table_full),
 		.rings_full = minus(cur->rings_full, prev->rings_full),
+		.series_full = minus(cur->series_full, prev->series_full),
 		.records_lost = minus(cur->records_lost, prev->records_lost),
 		.details_lost = minus(cur->details_lost, prev->details_lost),
+		.ambiguous = minus(cur->ambiguous, prev->ambiguous),
+		.unmatched = minus(cur->unmatched, prev->unmatched),
 		.children_lost = minus(cur->children_lost, prev->children_lost),
 		.missed = minus(cur->missed, prev->missed),
 		.missed_known = prev->missed_known && cur->missed_known,
@@ -250,7 +287,6 @@ static struct snapshot head_delta(const struct snapshot *prev, const struct snap
 		.cpus = cur->cpus,
 		.interval = true,
 		.fidelity = fidelity_delta(&prev->fidelity, &cur->fidelity),
-		.n_others = cur->n_others,
 	};
 
 	memcpy(d.kernel_release, cur->kernel_release, sizeof(d.kernel_release));

@@ -60,7 +60,7 @@ uint64_t lat__quantile_ns(const struct rs_lat *l, double q)
 void lat__add(struct rs_lat *sum, const struct rs_lat *o)
 {
 	/* a zeroed accumulator has a minimum of 0 that no sample gave it */
-	if (lat__count(sum) == 0)
+	if (sum->min_ns == 0 && lat__count(sum) == 0)
 		sum->min_ns = UINT64_MAX;
 	if (lat__count(o) == 0)
 		return;

@@ -48,11 +48,8 @@ int snapshot__limit_rings(struct snapshot *s, size_t n)
 		return 0;
 	others = s->others ? s->others : calloc(1, sizeof(*others));
 	busy = calloc(s->n_rings, sizeof(*busy));
-	for (size_t i = 0; i < s->n_rings && busy; i++) {
-		struct totals t = ring_stats__totals(&s->rings[i]);
-
-		busy[i] = (struct busy_ring){ &s->rings[i], t.submitted + t.in_flight_at_attach };
-	}
+	for (size_t i = 0; i < s->n_rings && busy; i++)
+		busy[i] = (struct busy_ring){ &s->rings[i], ring_stats__requests(&s->rings[i]) };
 	if (others && busy) {
 		qsort(busy, s->n_rings, sizeof(*busy), by_requests);
 		if (s->others)

@@ -99,6 +99,15 @@ struct totals ring_stats__totals(const struct ring_stats *r)
 	return t;
 }
 
+uint64_t ring_stats__requests(const struct ring_stats *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->n_ops; i++)
+		n += r->ops[i].c[RS_SC_SUBMITTED] + r->ops[i].c[RS_SC_AT_ATTACH];
+	return n;
+}
+
 void totals__add(struct totals *t, const struct totals *o)
 {
 	t->in_flight_at_attach += o->in_flight_at_attach;
@@ -254,6 +263,7 @@ static int add_ops(struct ring_stats *sum, const struct ring_stats *r)
 /* CPU time of SQPOLL threads is left out: rings can share a thread. */
 int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r)
 {
+	uint64_t batches = r->id ? (r->sq_tid ? 0 : r->c[RS_RC_BATCHES]) : r->batches_max;
 	int err = add_ops(sum, r);
 
 	if (err)
@@ -263,8 +273,56 @@ int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r)
 	sum->in_flight_no_slot += r->in_flight_no_slot;
 	sum->batchless += r->batchless;
 	sum->sq_dropped += r->sq_dropped;
+	if (batches > sum->batches_max)
+		sum->batches_max = batches;
 	if (r->cq_depth_max > sum->cq_depth_max)
 		sum->cq_depth_max = r->cq_depth_max;
+	return 0;
+}
+
+static void *copy_of(const void *p, size_t size)
+{
+	void *copy = malloc(size);
+
+	return copy ? memcpy(copy, p, size) : NULL;
+}
+
+static int op_stats__copy(const struct op_stats *o, struct op_stats *ret)
+{
+	struct op_stats copy = *o;
+
+	copy.errnos = o->n_errnos ? copy_of(o->errnos, o->n_errnos * sizeof(*o->errnos)) : NULL;
+	copy.multishot_gap = o->multishot_gap ? copy_of(o->multishot_gap, sizeof(*o->multishot_gap)) : NULL;
+	copy.notif_delay = o->notif_delay ? copy_of(o->notif_delay, sizeof(*o->notif_delay)) : NULL;
+	if ((o->n_errnos && !copy.errnos) || (o->multishot_gap && !copy.multishot_gap) ||
+		(o->notif_delay && !copy.notif_delay)) {
+		op_stats__free(&copy);
+		return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
+}
+
+int ring_stats__copy(const struct ring_stats *r, struct ring_stats *ret)
+{
+	struct ring_stats copy = *r;
+	int err = 0;
+
+	copy.n_ops = 0;
+	copy.ops = r->n_ops ? reallocarray(NULL, r->n_ops, sizeof(*r->ops)) : NULL;
+	copy.cgroup = r->cgroup ? strdup(r->cgroup) : NULL;
+	if ((r->n_ops && !copy.ops) || (r->cgroup && !copy.cgroup))
+		err = -ENOMEM;
+	while (!err && copy.n_ops < r->n_ops) {
+		err = op_stats__copy(&r->ops[copy.n_ops], &copy.ops[copy.n_ops]);
+		if (!err)
+			copy.n_ops++;
+	}
+	if (err) {
+		ring_stats__free(&copy);
+		return err;
+	}
+	*ret = copy;
 	return 0;
 }
 

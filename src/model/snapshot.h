@@ -60,8 +60,9 @@ struct ring_stats {
 	uint64_t sq_cpu_ns;   /* CPU time of the SQPOLL thread inside the window */
 	uint64_t sq_alive_ns; /* how long it could have run inside the window */
 	uint64_t c[RS_RC_COUNT]; /* enum rs_ring_counter */
-	uint64_t in_flight_no_slot;
+	uint64_t in_flight_no_slot; /* of no known opcode, too */
 	uint64_t batchless; /* not 0: SQEs and batches are not counted in the same place, so have no ratio */
+	uint64_t batches_max; /* of a sum: most batches of one of its rings without an SQPOLL thread */
 	struct op_stats *ops; /* by opcode */
 	size_t n_ops;
 };
@@ -82,8 +83,11 @@ struct fidelity {
 	uint64_t untracked;    /* completions without a submission seen, on rings we saw being created */
 	uint64_t table_full;   /* requests counted but not timed: no free slot */
 	uint64_t rings_full;   /* requests counted under no ring of their own */
+	uint64_t series_full;  /* those of them whose ring is listed: it had no room for their opcode */
 	uint64_t records_lost; /* events that found no room on their way to user space */
 	uint64_t details_lost; /* facts beside the counts that found no room: errnos, opcodes of further CQEs, workers */
+	uint64_t ambiguous; /* requests without a latency: another with their user_data was in flight */
+	uint64_t unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
 	uint64_t children_lost; /* child processes that could not be followed */
 	uint64_t missed;       /* runs of our programs that the kernel skipped (recursion) */
 	bool missed_known;     /* bpf_prog_info.recursion_misses exists since 5.12 */
@@ -100,7 +104,7 @@ struct snapshot {
 	struct ring_stats *rings; /* by id; without those folded into others */
 	size_t n_rings;
 	struct ring_stats *others; /* sum of the rings not listed, NULL: all are listed */
-	size_t n_others;
+	size_t n_others; /* how many they are, without those that have no entry: nobody counts these */
 	struct task_stats *tasks;
 	size_t n_tasks;
 	struct register_stats *registers; /* by opcode, summed over rings */
@@ -127,6 +131,8 @@ static inline bool snapshot__knows(const struct snapshot *s, enum rs_feature f)
 }
 
 struct totals ring_stats__totals(const struct ring_stats *r);
+/* What makes a ring a busy one: requests submitted, or in flight when the observation began. */
+uint64_t ring_stats__requests(const struct ring_stats *r);
 struct totals snapshot__totals(const struct snapshot *s);
 void totals__add(struct totals *t, const struct totals *o);
 
@@ -138,8 +144,10 @@ uint64_t op_stats__punted(const struct op_stats *o);
 struct op_stats *ring_stats__op(struct ring_stats *r, unsigned int op);
 /* Adds counters, errnos and latency of o to *sum. 0 or -ENOMEM. */
 int op_stats__add(struct op_stats *sum, const struct op_stats *o);
-/* Adds everything countable of r to *sum. 0 or -ENOMEM. */
+/* Adds everything countable of r to *sum. 0 or -ENOMEM, after which the sum is of no use. */
 int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r);
+/* A copy that owns its own memory. 0 or -ENOMEM. */
+int ring_stats__copy(const struct ring_stats *r, struct ring_stats *ret);
 /* Adds l (NULL: nothing) to *sum, allocated when first needed. 0 or -ENOMEM. */
 int op_stats__add_extra(struct rs_lat **sum, const struct rs_lat *l);
 /* Adds n to the count of err. 0 or -ENOMEM. */
@@ -162,8 +170,11 @@ void op_list__free(struct op_list *l);
 int snapshot__limit_rings(struct snapshot *s, size_t n);
 
 /*
- * cur - prev into *ret, rings matched by uid; a ring that prev lacks counts whole.
- * Gauges (in_flight, cq_depth_max, state) are cur's. 0 or -ENOMEM.
+ * cur - prev into *ret, rings matched by id; a ring that prev lacks counts whole. Both are complete:
+ * what they do not list has ended. Gauges (in_flight, cq_depth_max, state) are cur's.
+ *
+ * The rings of the difference are those that were there in between: one that had ended before is left
+ * out, unless something of it was counted only now. 0 or -ENOMEM.
  */
 int snapshot__delta(const struct snapshot *prev, const struct snapshot *cur, struct snapshot *ret);
 

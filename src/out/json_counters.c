@@ -13,6 +13,7 @@ struct counter {
 	enum rs_feature feature;
 };
 
+/* clang-format off */
 static const struct counter ring_counters[RS_RC_COUNT] = {
 #define RING(id, json, feature, source) [RS_RC_##id] = { #id, json, RS_F_##feature },
 #include "counters.def"
@@ -22,6 +23,7 @@ static const struct counter op_counters[RS_SC_COUNT] = {
 #define OPC(id, json, feature, source) [RS_SC_##id] = { #id, json, RS_F_##feature },
 #include "counters.def"
 };
+/* clang-format on */
 
 /* A key of `totals` whose value struct totals holds. */
 struct total_key {
@@ -33,6 +35,7 @@ struct total_key {
 #define AT(name) #name, offsetof(struct totals, name)
 #define COUNTED RS_F_COUNT
 
+/* clang-format off */
 static const struct total_key total_keys[] = {
 	{ AT(in_flight_at_attach), COUNTED },
 	{ AT(submitted), COUNTED },
@@ -54,6 +57,7 @@ static const struct total_key total_keys[] = {
 	{ AT(waits), COUNTED },
 	{ AT(bytes), COUNTED },
 };
+/* clang-format on */
 
 static bool counter__shown(const struct counter *c)
 {

@@ -65,8 +65,11 @@ static json_t *fidelity__json(const struct fidelity *f)
 	jout__put(&o, "untracked", jout__u64(f->untracked));
 	jout__put(&o, "table_full", jout__u64(f->table_full));
 	jout__put(&o, "rings_full", jout__u64(f->rings_full));
+	jout__put(&o, "series_full", jout__u64(f->series_full));
 	jout__put(&o, "records_lost", jout__u64(f->records_lost));
 	jout__put(&o, "details_lost", jout__u64(f->details_lost));
+	jout__put(&o, "ambiguous", jout__u64(f->ambiguous));
+	jout__put(&o, "unmatched", jout__u64(f->unmatched));
 	jout__put(&o, "children_lost", jout__u64(f->children_lost));
 	jout__put(&o, "missed", jout__u64_if(f->missed_known, f->missed));
 	return o;
@@ -170,6 +173,7 @@ static json_t *not_checked__json(const struct diagnosis *d)
 
 		jout__put(&o, "rule", json_string(d->not_checked[i].rule));
 		jout__put(&o, "why", jout__text(d->not_checked[i].why));
+		jout__put(&o, "in_part", json_boolean(d->not_checked[i].in_part));
 		jout__add(&list, o);
 	}
 	return list;

@@ -123,6 +123,11 @@ static size_t least_width(const struct table_column *c)
 	return max_size(strlen(c->head), (size_t)c->min);
 }
 
+static size_t cut_width(const struct table_column *c)
+{
+	return c->cut ? (size_t)c->cut : least_width(c);
+}
+
 /* As wide as it would like to be; 0: an optional column with nothing in it. */
 static size_t natural_width(const struct table *t, size_t column, bool fixed)
 {
@@ -142,29 +147,30 @@ static size_t natural_width(const struct table *t, size_t column, bool fixed)
 	return blank && c->optional ? 0 : width;
 }
 
-/* Width of the line, with lists at their narrowest if `narrow`. */
-static size_t line_width(const struct table *t, const struct layout *l, bool narrow)
+/* Width of the line, with lists as narrow as that says, or as they are (NULL). */
+static size_t line_width(const struct table *t, const struct layout *l,
+	size_t (*narrowest)(const struct table_column *c))
 {
 	size_t i, sum = 0, shown = 0;
 
 	for (i = 0; i < t->n_columns; i++) {
 		const struct table_column *c = &t->columns[i];
-		size_t least = least_width(c);
+		size_t least = narrowest && c->list ? narrowest(c) : l->widths[i];
 
 		if (!l->widths[i])
 			continue;
 		shown++;
-		sum += narrow && c->list && least < l->widths[i] ? least : l->widths[i];
+		sum += least < l->widths[i] ? least : l->widths[i];
 	}
 	return shown ? sum + (shown - 1) * l->gap : 0;
 }
 
-static bool drop_one(const struct table *t, struct layout *l)
+static bool drop_one(const struct table *t, struct layout *l, int from)
 {
 	size_t i, victim = t->n_columns;
 
 	for (i = 0; i < t->n_columns; i++) {
-		if (!l->widths[i] || !t->columns[i].drop)
+		if (!l->widths[i] || t->columns[i].drop < from)
 			continue;
 		if (victim == t->n_columns || t->columns[i].drop > t->columns[victim].drop)
 			victim = i;
@@ -193,7 +199,7 @@ static size_t widest_column(const struct table *t, const struct layout *l, bool 
 /* Narrows the widest list, or the widest column of all if no list is left, until the line fits. */
 static void shrink(const struct table *t, struct layout *l, size_t width)
 {
-	while (line_width(t, l, false) > width) {
+	while (line_width(t, l, NULL) > width) {
 		size_t i = widest_column(t, l, true);
 
 		if (i == t->n_columns)
@@ -208,41 +214,86 @@ static void fit(const struct table *t, struct layout *l, size_t width)
 {
 	do {
 		l->gap = 2;
-		if (line_width(t, l, true) <= width)
+		if (line_width(t, l, cut_width) <= width)
 			break;
 		l->gap = 1;
-	} while (line_width(t, l, true) > width && drop_one(t, l));
+	} while (line_width(t, l, cut_width) > width && drop_one(t, l, 2));
+	while (line_width(t, l, least_width) > width && drop_one(t, l, 1))
+		;
 	shrink(t, l, width);
 }
 
-/* Bytes of s to show before the ellipsis. A list is cut behind a comma. */
-static size_t cut(const char *s, size_t columns, bool list)
+/* How many items a list has; one "+3" at its end stands for as many. */
+static size_t count_items(const char *s)
 {
-	size_t len = utf8__fit(s, columns), i;
+	size_t n = 1;
 
-	if (!list)
-		return len;
-	for (i = len; i > 0; i--) {
-		if (s[i - 1] == ',')
-			return i;
+	for (; (s = strstr(s, ", ")); n++) {
+		s += 2;
+		if (*s == '+')
+			return n + strtoul(s + 1, NULL, 10);
 	}
-	return len;
+	return n;
+}
+
+static bool fits(const char *s, size_t len, size_t more_len, size_t width)
+{
+	return more_len < width && utf8__fit(s, width - more_len) >= len;
+}
+
+/*
+ * As many whole items as fit, then how many are left out: "5: EIO 3, +2". If not even the first one
+ * fits, its first word: "5: EIO +2", or the list's head alone: "5: +3". NULL: nothing of that fits.
+ */
+static char *cut_items(const char *s, size_t width)
+{
+	const char *head_end = strstr(s, ": "), *items = head_end ? head_end + 2 : s, *end = NULL;
+	size_t n = count_items(items), shown = 0, k = 1;
+	const char *word_end = items + strcspn(items, " ,"), *p;
+	char more[24], *cut = NULL;
+
+	for (p = items; (p = strstr(p, ", ")) && p[2] != '+'; p += 2, k++) {
+		snprintf(more, sizeof(more), ", +%zu", n - k);
+		if (!fits(s, (size_t)(p - s), strlen(more), width))
+			break;
+		end = p;
+		shown = k;
+	}
+	snprintf(more, sizeof(more), "%s+%zu", shown ? ", " : " ", n - (shown ? shown : 1));
+	if (!end && n > 1 && fits(s, (size_t)(word_end - s), strlen(more), width))
+		end = word_end;
+	if (!end && head_end && n > 1) {
+		snprintf(more, sizeof(more), " +%zu", n);
+		if (fits(s, (size_t)(head_end + 1 - s), strlen(more), width))
+			end = head_end + 1;
+	}
+	if (end && asprintf(&cut, "%.*s%s", (int)(end - s), s, more) < 0)
+		cut = NULL;
+	return cut;
+}
+
+/* What is shown of s where `width` columns are too few. NULL: out of memory. */
+static char *cut(const struct text *text, const struct table_column *c, const char *s, size_t width)
+{
+	const char *dots = text__ellipsis(text->o);
+	char *copy = c->items ? cut_items(s, width) : NULL;
+
+	if (copy)
+		return copy;
+	if (utf8__width(dots) >= width)
+		dots = "";
+	if (asprintf(&copy, "%.*s%s", (int)utf8__fit(s, width - utf8__width(dots)), s, dots) < 0)
+		return NULL;
+	return copy;
 }
 
 static void print_cell(struct text *text, const struct table_column *c, enum attr a, const char *s,
 	size_t width, bool last)
 {
-	const char *dots = "";
-	size_t len = strlen(s), used = utf8__width(s);
-	char *copy;
+	char *copy = utf8__width(s) > width ? cut(text, c, s, width) : strdup(s);
+	size_t used;
 
-	if (used > width) {
-		dots = text__ellipsis(text->o);
-		if (utf8__width(dots) >= width)
-			dots = "";
-		len = cut(s, width - utf8__width(dots), c->list);
-	}
-	if (asprintf(&copy, "%.*s%s", (int)len, s, dots) < 0) {
+	if (!copy) {
 		text__fail(text, -ENOMEM);
 		return;
 	}
@@ -298,7 +349,7 @@ static int print_all(struct table *t, struct text *text, bool heads, bool fixed)
 		l.widths[i] = natural_width(t, i, fixed);
 	fit(t, &l, width);
 	i = t->n_columns - 1;
-	used = line_width(t, &l, false);
+	used = line_width(t, &l, NULL);
 	if (fixed && l.widths[i] && t->columns[i].list && used < width)
 		l.widths[i] += width - used;
 	if (heads)

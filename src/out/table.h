@@ -10,11 +10,13 @@
 
 struct table_column {
 	const char *head;
-	bool right;    /* numbers */
-	bool list;     /* "a, b, c" or a name: may be cut down to `min` columns */
+	bool right; /* numbers */
+	bool list;  /* a name, or items: may be cut down to `min` columns */
+	bool items; /* a list "a, b, c", perhaps after "head: ": cut to whole items and "+2" for the others */
 	bool optional; /* left out when no row has more than "" or "-" in it */
 	int min;       /* at least this wide */
-	int drop;      /* 0: never dropped; else the highest goes first */
+	int cut;       /* of a list: columns that may be dropped go before it is cut to less; 0: as min */
+	int drop;      /* 0: never dropped; else the highest goes first, 1 when all lists are at their min */
 };
 
 struct table;

@@ -76,6 +76,9 @@ bool text__fidelity_problems(struct text *t);
 int text__begin(struct text *t, const struct report *r, const struct text_options *o, FILE *f);
 int text__end(struct text *t);
 
+/* Rings listed and not listed. */
+uint64_t text__count_rings(const struct snapshot *s);
+
 /* Whether anything at all was seen of io_uring, and whether it was used. */
 bool text__saw_anything(const struct text *t);
 bool text__saw_requests(const struct text *t);

@@ -98,7 +98,18 @@ static void evidence(struct text *t, const struct finding *f)
 	list__end(&l, t);
 }
 
-static void finding(struct text *t, const struct finding *f)
+/* Findings of one rule often come with the same advice. */
+static bool advised_before(const struct diagnosis *d, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < i; k++)
+		if (d->findings[k].advice && !strcmp(d->findings[k].advice, d->findings[i].advice))
+			return true;
+	return false;
+}
+
+static void finding(struct text *t, size_t i)
 {
 	static const struct {
 		const char *tag;
@@ -108,37 +119,53 @@ static void finding(struct text *t, const struct finding *f)
 		[SEVERITY_WARN] = { "WARN ", ATTR_YELLOW },
 		[SEVERITY_CRIT] = { "CRIT ", ATTR_RED },
 	};
+	const struct finding *f = &t->r->diag->findings[i];
 
 	text__pad(t, 1, 0);
 	text__put(t, severities[f->severity].attr, severities[f->severity].tag);
 	text__wrapf(t, ATTR_BOLD, INDENT, INDENT, "%s  %s", f->rule, f->title ? f->title : "");
 	evidence(t, f);
-	if (f->advice) {
+	if (f->advice && !advised_before(t->r->diag, i)) {
 		text__pad(t, 0, INDENT);
 		text__wrap(t, ATTR_PLAIN, INDENT, INDENT, f->advice);
 	}
 }
 
+/* The rules that could not judge, or that could not judge everything, and why. Returns how many. */
+static size_t not_checked(const struct diagnosis *d, bool in_part, struct list *l)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < d->n_not_checked; i++) {
+		const struct not_checked *c = &d->not_checked[i];
+
+		if (c->in_part != in_part)
+			continue;
+		list__add(l, "; ", "%s%s%s%s", c->rule, c->why ? " (" : "", c->why ? c->why : "",
+			c->why ? ")" : "");
+		n++;
+	}
+	return n;
+}
+
 static void checked(struct text *t, const struct diagnosis *d)
 {
-	size_t i, n = doctor_n_rules > d->n_not_checked ? doctor_n_rules - d->n_not_checked : 0;
-	struct list l = { 0 };
+	struct list none = { 0 }, part = { 0 };
+	size_t left_out = not_checked(d, false, &none);
+	size_t n = doctor_n_rules > left_out ? doctor_n_rules - left_out : 0;
 
+	not_checked(d, true, &part);
 	if (!d->n_findings && !text__saw_requests(t))
 		text__wrap(t, ATTR_BOLD, 0, 2, "No findings, but no requests to judge either.");
 	else
 		text__wrapf(t, ATTR_BOLD, 0, 2, "%s%zu %s checked.", d->n_findings ? "" : "No findings. ", n,
 			text__plural(n, "rule", "rules"));
-
-	for (i = 0; i < d->n_not_checked; i++) {
-		const struct not_checked *n = &d->not_checked[i];
-
-		list__add(&l, "; ", "%s%s%s%s", n->rule, n->why ? " (" : "", n->why ? n->why : "",
-			n->why ? ")" : "");
-	}
-	if (l.s)
-		text__wrapf(t, ATTR_YELLOW, 0, 2, "Not checked: %s.", l.s);
-	list__end(&l, t);
+	if (none.s)
+		text__wrapf(t, ATTR_YELLOW, 0, 2, "Not checked: %s.", none.s);
+	if (part.s)
+		text__wrapf(t, ATTR_YELLOW, 0, 2, "Checked in part: %s.", part.s);
+	list__end(&none, t);
+	list__end(&part, t);
 }
 
 void text__findings(struct text *t)
@@ -151,7 +178,7 @@ void text__findings(struct text *t)
 		return;
 	n = d->n_findings < MAX_FINDINGS ? d->n_findings : MAX_FINDINGS;
 	for (i = 0; i < n; i++)
-		finding(t, &d->findings[i]);
+		finding(t, i);
 	text__pad(t, 1, 0);
 	if (n < d->n_findings)
 		text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %zu more findings (--json has all of them)",

@@ -26,7 +26,7 @@ bool text__saw_anything(const struct text *t)
 	return t->r->snap->n_rings || t->r->snap->n_others || text__saw_requests(t);
 }
 
-static uint64_t count_rings(const struct snapshot *s)
+uint64_t text__count_rings(const struct snapshot *s)
 {
 	uint64_t n = s->n_others;
 	size_t i;
@@ -96,7 +96,7 @@ static void what_was_observed(struct text *t)
 {
 	const struct snapshot *s = t->r->snap;
 	char duration[FMT_LEN], requests[FMT_LEN], rate[FMT_LEN], rings[FMT_LEN];
-	uint64_t n_rings = count_rings(s), n = t->totals.submitted;
+	uint64_t n_rings = text__count_rings(s), n = t->totals.submitted;
 	struct list facts = { 0 };
 
 	fmt_ns(duration, s->duration_ns);
@@ -115,6 +115,16 @@ static void what_was_observed(struct text *t)
 	list__end(&facts, t);
 }
 
+/* The table that was too small for the rings whose requests are counted elsewhere. */
+static const char *full_table(const struct fidelity *f)
+{
+	if (!f->series_full)
+		return "ring table full";
+	if (f->series_full >= f->rings_full)
+		return "table of rings' opcodes full";
+	return "tables of rings and of their opcodes full";
+}
+
 /* What makes the counts wrong, and what only leaves gaps beside them. */
 static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct list *gaps)
 {
@@ -126,18 +136,26 @@ static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct 
 	if (f->records_lost)
 		list__add(wrong, "; ", "%s records lost", fmt_count(n, (double)f->records_lost));
 	if (f->children_lost)
-		list__add(wrong, "; ", "%s child processes not followed", fmt_count(n, (double)f->children_lost));
+		list__add(wrong, "; ", "%s child processes not followed",
+			fmt_count(n, (double)f->children_lost));
 	if (f->missed_known && f->missed)
 		list__add(wrong, "; ", "%s events skipped by the kernel (recursion)",
 			fmt_count(n, (double)f->missed));
 	if (f->table_full)
 		list__add(gaps, "; ", "%s requests not timed (in-flight table full)",
 			fmt_count(n, (double)f->table_full));
+	if (f->ambiguous)
+		list__add(gaps, "; ", "%s requests not timed (several in flight with one user_data)",
+			fmt_count(n, (double)f->ambiguous));
+	if (f->unmatched)
+		list__add(gaps, "; ", "%s CQEs of unknown requests (refused, or older than this report)",
+			fmt_count(n, (double)f->unmatched));
 	if (f->rings_full)
-		list__add(gaps, "; ", "%s requests counted under no ring of their own (ring table full)",
-			fmt_count(n, (double)f->rings_full));
+		list__add(gaps, "; ", "%s requests counted under no ring of their own (%s)",
+			fmt_count(n, (double)f->rings_full), full_table(f));
 	if (f->details_lost)
-		list__add(gaps, "; ", "%s details lost (errnos, opcodes of further CQEs, workers: tables full)",
+		list__add(gaps, "; ",
+			"%s details lost (errnos, opcodes of further CQEs, workers: tables full)",
 			fmt_count(n, (double)f->details_lost));
 }
 

@@ -11,9 +11,9 @@
 /* Wide enough for everything that fmt.h writes at the usual sizes: the columns must not move. */
 static const struct table_column columns[] = {
 	{ .head = "TIME", .min = 8 },
-	{ .head = "RINGS", .right = true, .min = 5, .drop = 9 },
+	{ .head = "RINGS", .right = true, .min = 5, .drop = 6 },
 	{ .head = "SUBM/S", .right = true, .min = 6 },
-	{ .head = "DONE/S", .right = true, .min = 6, .drop = 6 },
+	{ .head = "DONE/S", .right = true, .min = 6, .drop = 9 },
 	{ .head = "ERRS", .right = true, .min = 5, .drop = 2 },
 	{ .head = "PUNT", .right = true, .min = 5, .drop = 4 },
 	{ .head = "FLIGHT", .right = true, .min = 6, .drop = 5 },
@@ -36,16 +36,6 @@ static void time_cell(struct table *tab, const struct snapshot *s)
 		table__cell(tab, ATTR_PLAIN, "n/a");
 	else
 		table__cell(tab, ATTR_PLAIN, "%s", buf);
-}
-
-static uint64_t live_rings(const struct snapshot *s)
-{
-	uint64_t n = s->n_others;
-	size_t i;
-
-	for (i = 0; i < s->n_rings; i++)
-		n += s->rings[i].id != 0 && s->rings[i].state != RING_CLOSED;
-	return n;
 }
 
 static void count_cell(struct table *tab, bool known, uint64_t n, enum attr a)
@@ -113,7 +103,8 @@ int report__interval_text(const struct report *r, const struct text_options *o, 
 	tab = table__new(columns, sizeof(columns) / sizeof(columns[0]));
 	table__row(tab);
 	time_cell(tab, s);
-	count_cell(tab, true, live_rings(s), ATTR_PLAIN);
+	/* an interval lists the rings that were there for some of it */
+	count_cell(tab, true, text__count_rings(s), ATTR_PLAIN);
 	table__cell(tab, ATTR_BOLD, "%s", text__rate(buf, s, (double)t.totals.submitted));
 	table__cell(tab, ATTR_PLAIN, "%s", text__rate(buf, s, (double)t.totals.completed));
 	count_cell(tab, snapshot__knows(s, RS_F_COMPLETE), t.totals.errors, ATTR_YELLOW);

@@ -13,7 +13,7 @@
 
 static const struct table_column columns[] = {
 	{ .head = "RING", .right = true, .optional = true },
-	{ .head = "OP", .list = true, .min = 8 },
+	{ .head = "OP", .list = true, .min = 8, .cut = 12 },
 	{ .head = "COUNT", .right = true },
 	{ .head = "REQ/S", .right = true, .drop = 8 },
 	{ .head = "REJ", .right = true, .optional = true, .drop = 10 },
@@ -25,10 +25,10 @@ static const struct table_column columns[] = {
 	{ .head = "P99.9", .right = true, .drop = 7 },
 	{ .head = "MAX", .right = true, .drop = 2 },
 	{ .head = "BYTES/S", .right = true, .optional = true, .drop = 5 },
-	{ .head = "ERRORS", .list = true, .optional = true, .min = 14, .drop = 1 },
+	{ .head = "ERRORS", .list = true, .items = true, .optional = true, .min = 14, .cut = 16, .drop = 1 },
 };
 
-/* "-" for none, "12 EAGAIN" for one sort, "12: EAGAIN 9, ENOENT 3" for more. */
+/* "-" for none, "12 EAGAIN" for one sort, "12: EAGAIN 9, ENOENT 3" for more; "+2" for two more sorts. */
 static void errors_cell(struct table *tab, struct text *t, const struct op_stats *o)
 {
 	uint64_t total = o->c[RS_SC_ERRORS], named = 0;
@@ -55,10 +55,10 @@ static void errors_cell(struct table *tab, struct text *t, const struct op_stats
 		for (i = 0; i < o->n_errnos && i < MAX_ERRNOS; i++)
 			list__add(&l, i ? ", " : ": ", "%s %s", errno_name(o->errnos[i].err, name),
 				fmt_count(n, (double)o->errnos[i].count));
-		if (o->n_errnos > MAX_ERRNOS)
-			list__add(&l, ", ", "%zu more errnos", o->n_errnos - MAX_ERRNOS);
 		if (total > named)
 			list__add(&l, i ? ", " : ": ", "other %s", fmt_count(n, (double)(total - named)));
+		if (o->n_errnos > MAX_ERRNOS)
+			list__add(&l, ", ", "+%zu", o->n_errnos - MAX_ERRNOS);
 	}
 	table__cell(tab, ATTR_YELLOW, "%s", l.s ? l.s : "");
 	list__end(&l, t);

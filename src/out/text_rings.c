@@ -25,7 +25,7 @@ static const struct table_column ring_columns[] = {
 	{ .head = "FLIGHT", .right = true, .optional = true, .drop = 5 },
 	{ .head = "SQ-CPU", .right = true, .optional = true, .drop = 2 },
 	{ .head = "STATE", .drop = 7 },
-	{ .head = "FLAGS", .list = true, .optional = true, .min = 14, .drop = 6 },
+	{ .head = "FLAGS", .list = true, .items = true, .optional = true, .min = 14, .drop = 6 },
 };
 
 struct ranked_ring {
@@ -198,27 +198,30 @@ static void ring_row(struct table *tab, struct text *t, const struct ranked_ring
 	flags_cell(tab, t, r);
 }
 
+/* What the rings that are not shown did, and what was done under no ring. */
 static void rings_cut(struct text *t, const struct ranked_ring *ranked, size_t shown)
 {
 	const struct snapshot *s = t->r->snap;
-	uint64_t rings = s->n_rings - shown + s->n_others, requests = 0;
+	uint64_t rings = s->n_rings - shown + s->n_others, requests = 0, homeless;
 	char n[FMT_LEN], share[FMT_LEN];
 	size_t i;
 
+	if (s->others)
+		requests = ring_stats__totals(s->others).submitted;
+	homeless = requests < s->fidelity.rings_full ? requests : s->fidelity.rings_full;
+	requests -= homeless;
 	for (i = shown; i < s->n_rings; i++)
 		requests += ranked[i].totals.submitted;
-	if (s->others)
-		requests += ring_stats__totals(s->others).submitted;
-	fmt_count(n, (double)requests);
-	fmt_pct(share, (double)requests, (double)t->totals.submitted);
 	if (rings)
 		text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %" PRIu64 " more %s with %s requests (%s)%s",
-			text__ellipsis(t->o), rings, text__plural(rings, "ring", "rings"), n, share,
+			text__ellipsis(t->o), rings, text__plural(rings, "ring", "rings"),
+			fmt_count(n, (double)requests),
+			fmt_pct(share, (double)requests, (double)t->totals.submitted),
 			shown < s->n_rings ? "; --rings lists them" : "");
-	else if (s->others)
-		text__wrapf(t, ATTR_PLAIN, 0, 2,
-			"%s and rings without an entry of their own with %s requests (%s)",
-			text__ellipsis(t->o), n, share);
+	if (homeless)
+		text__wrapf(t, ATTR_PLAIN, 0, 2, "%s and %s requests (%s) under no ring of their own",
+			text__ellipsis(t->o), fmt_count(n, (double)homeless),
+			fmt_pct(share, (double)homeless, (double)t->totals.submitted));
 }
 
 void text__rings(struct text *t)
@@ -237,7 +240,7 @@ void text__rings(struct text *t)
 	}
 	if (n > MAX_RINGS && !t->o->rings)
 		n = MAX_RINGS;
-	text__title(t, n < s->n_rings || s->others ? "Rings, the busiest" : "Rings");
+	text__title(t, n < s->n_rings || s->n_others ? "Rings, the busiest" : "Rings");
 	tab = table__new(ring_columns, sizeof(ring_columns) / sizeof(ring_columns[0]));
 	for (i = 0; i < n; i++)
 		ring_row(tab, t, &ranked[i]);

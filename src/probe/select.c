@@ -139,6 +139,13 @@ static bool has_fields(const struct btf *btf, const char *fields, char *missing,
 	return true;
 }
 
+bool kernel__has_fields(const struct btf *btf, const char *fields)
+{
+	char missing[128];
+
+	return has_fields(btf, fields, missing, sizeof(missing));
+}
+
 struct chooser {
 	const struct btf *btf;
 	ksym_lookup_fn ksym;
@@ -147,75 +154,113 @@ struct chooser {
 
 #define SAY(st, ...) snprintf((st)->why, sizeof((st)->why), __VA_ARGS__)
 
-static bool symbol_usable(const struct chooser *c, const char *name, struct feature_state *st)
+/* Why a symbol can't be used, in words; MISFIT_NONE: it can. */
+static enum misfit symbol_misfit(const struct chooser *c, const char *name, struct feature_state *st)
 {
 	switch (c->ksym(name, c->arg)) {
 	case KSYM_PRESENT:
-		return true;
+		return MISFIT_NONE;
 	case KSYM_HIDDEN:
 		SAY(st, "the address of %s is hidden in /proc/kallsyms (CAP_SYSLOG or kernel.kptr_restrict)", name);
-		return false;
-	default:
-		SAY(st, "this kernel has no symbol %s", name);
-		return false;
+		return MISFIT_HIDDEN;
+	case KSYM_AMBIGUOUS:
+		SAY(st, "this kernel has several symbols %s", name);
+		return MISFIT_SYMBOL;
+	case KSYM_UNREADABLE:
+		SAY(st, "the address of %s is not known: can't read /proc/kallsyms", name);
+		return MISFIT_SYMBOL;
+	case KSYM_ABSENT:
+		break;
 	}
+	SAY(st, "this kernel has no symbol %s", name);
+	return MISFIT_SYMBOL;
 }
 
-/* Whether variant v fits; if not, st->why says what is different. */
-static bool variant_fits(const struct chooser *c, const struct variant *v, struct feature_state *st)
+/* In what way variant v does not fit, in st->why in words; else st->how says what it uses. */
+static enum misfit variant_misfit(const struct chooser *c, const struct variant *v, struct feature_state *st)
 {
 	char sig[512] = "", missing[128];
+	enum misfit misfit;
 	int err;
 
 	if (v->args) {
 		err = tracepoint__signature(c->btf, v->hook, sig, sizeof(sig));
 		if (err == -ENOENT) {
-			/* an earlier variant's mismatch says more */
-			if (!st->why[0])
-				SAY(st, "this kernel has no tracepoint %s", v->hook);
-			return false;
+			SAY(st, "this kernel has no tracepoint %s", v->hook);
+			return MISFIT_TRACEPOINT;
 		}
 		if (err || !signature__fits(sig, v->args)) {
 			SAY(st, "unknown form of tracepoint %s(%.96s)", v->hook, sig);
-			return false;
+			return MISFIT_FORM;
 		}
 	}
 	if (!has_fields(c->btf, v->fields, missing, sizeof(missing))) {
 		SAY(st, "this kernel has no field %.96s", missing);
-		return false;
+		return MISFIT_FIELD;
 	}
-	if (v->ksym && !symbol_usable(c, v->ksym, st))
-		return false;
+	misfit = v->ksym ? symbol_misfit(c, v->ksym, st) : MISFIT_NONE;
+	if (misfit)
+		return misfit;
 	if (v->args)
-		snprintf(st->how, sizeof(st->how), "tp_btf/%s(%s)", v->hook, sig);
+		snprintf(st->how, sizeof(st->how), "%s/%s(%s)", v->raw ? "raw_tp" : "tp_btf", v->hook, sig);
 	else
 		snprintf(st->how, sizeof(st->how), "%s", v->hook);
-	return true;
+	return MISFIT_NONE;
+}
+
+/* Tries variants[i] for its feature, which has none yet. */
+static void consider(const struct chooser *c, size_t i, const char *refused, struct plan *p)
+{
+	const struct variant *v = &variants[i];
+	struct feature_state *st = &p->state[v->feature], tried = *st;
+	enum misfit *misfit = &p->misfit[v->feature], now = variant_misfit(c, v, &tried);
+
+	if (now) {
+		/* what came closest to fitting says most */
+		if (now <= *misfit)
+			return;
+		*st = tried;
+		*misfit = now;
+	} else if (refused) {
+		*misfit = MISFIT_REFUSED;
+		SAY(st, "%s", refused);
+	} else {
+		p->chosen[v->feature] = v->program ? v : NULL;
+		p->told_by[v->feature] = v->program ? NULL : v->hook;
+		*misfit = MISFIT_NONE;
+		*st = tried;
+		st->level = v->level;
+		SAY(st, "%s", v->why ? v->why : "");
+	}
+}
+
+void plan__drop_untold(struct plan *p)
+{
+	size_t f, g;
+
+	for (f = 0; f < RS_F_COUNT; f++) {
+		if (!p->told_by[f])
+			continue;
+		for (g = 0; g < RS_F_COUNT; g++)
+			if (p->chosen[g] && p->state[g].level != FEATURE_OFF && !strcmp(p->chosen[g]->hook, p->told_by[f]))
+				break;
+		if (g < RS_F_COUNT)
+			continue;
+		p->told_by[f] = NULL;
+		p->misfit[f] = MISFIT_REFUSED;
+		p->state[f] = (struct feature_state){.level = FEATURE_OFF, .why = "the program that would tell is off"};
+	}
 }
 
 void plan__select(const struct btf *btf, ksym_lookup_fn ksym, void *arg, const char *const *refused,
 	struct plan *ret)
 {
 	struct chooser c = {.btf = btf, .ksym = ksym, .arg = arg};
-	const struct variant *v;
-	struct feature_state *st;
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < n_variants; i++) {
-		v = &variants[i];
-		st = &ret->state[v->feature];
-		if (ret->chosen[v->feature] || !variant_fits(&c, v, st))
-			continue;
-		if (refused && refused[i]) {
-			SAY(st, "%s", refused[i]);
-			continue;
-		}
-		ret->chosen[v->feature] = v;
-		st->level = v->level;
-		SAY(st, "%s", v->why ? v->why : "");
-	}
-	for (i = 0; i < RS_F_COUNT; i++)
-		if (!ret->chosen[i])
-			ret->state[i].how[0] = '\0';
+	for (i = 0; i < n_variants; i++)
+		if (ret->state[variants[i].feature].level == FEATURE_OFF)
+			consider(&c, i, refused ? refused[i] : NULL, ret);
+	plan__drop_untold(ret);
 }

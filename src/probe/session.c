@@ -6,12 +6,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "refusal.h"
 #include "ringside.skel.h"
 
 static int ignore_wakeup(void *ctx, void *data, size_t size)
@@ -38,10 +40,26 @@ bool session__drain_wakeups(struct session *s)
 	return ring_buffer__consume(s->wakeups) > 0;
 }
 
+/* libbpf's print hook has no argument: where its words go while a session is being opened. */
+static char *libbpf_log;
+
+static int collect_log(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	size_t used;
+
+	if (level == LIBBPF_DEBUG || !libbpf_log)
+		return 0;
+	used = strlen(libbpf_log);
+	if (used < LIBBPF_LOG_BYTES - 1)
+		vsnprintf(libbpf_log + used, LIBBPF_LOG_BYTES - used, fmt, ap);
+	return 0;
+}
+
 /* Attaches each chosen program; what the kernel refuses is off, with its reason. 0 or negative errno. */
 static int attach(struct session *s)
 {
 	struct bpf_program *p;
+	char reason[128];
 	size_t f;
 	int err;
 
@@ -58,17 +76,22 @@ static int attach(struct session *s)
 		if (session__out_of_resources(err))
 			return err;
 		st->level = FEATURE_OFF;
-		snprintf(st->why, sizeof(st->why), "attaching %s: %s", s->plan.chosen[f]->program, strerror(-err));
+		refusal__meaning(err, reason, sizeof(reason));
+		snprintf(st->why, sizeof(st->why), "the kernel refused to attach %s: %s",
+			s->plan.chosen[f]->program, reason);
 		st->how[0] = '\0';
 	}
+	plan__drop_untold(&s->plan);
 	return 0;
 }
 
-/* 0 if what stat can't do without is there. */
-static int check_essential(const struct session *s, char *errmsg, size_t errsize)
+int session__check_essential(const struct session *s, const struct session_options *o, char *errmsg,
+	size_t errsize)
 {
 	size_t f;
 
+	if (o->partial)
+		return 0;
 	for (f = 0; f < RS_F_COUNT; f++) {
 		if (!feature_essential(f) || s->plan.state[f].level != FEATURE_OFF)
 			continue;
@@ -85,10 +108,11 @@ static int session__alloc(const struct session_options *o, struct session **ret)
 	if (!s)
 		return -ENOMEM;
 	s->scan = o->scan;
-	s->log = calloc(1, LOG_BYTES);
+	s->log = calloc(1, LIBBPF_LOG_BYTES);
+	s->verifier_log = calloc(1, VERIFIER_LOG_BYTES);
 	s->refused = calloc(n_variants, sizeof(*s->refused));
 	s->refused_text = calloc(n_variants, sizeof(*s->refused_text));
-	if (!s->log || !s->refused || !s->refused_text) {
+	if (!s->log || !s->verifier_log || !s->refused || !s->refused_text) {
 		session__close(s);
 		return -ENOMEM;
 	}
@@ -101,7 +125,6 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 	int err;
 
 	err = session__load(s, o, errmsg, errsize);
-	err = err ? err : check_essential(s, errmsg, errsize);
 	if (err)
 		return err;
 	err = session__set_up_tables(s, o);
@@ -115,11 +138,12 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 		snprintf(errmsg, errsize, "can't attach the BPF programs: %s", strerror(-err));
 		return err;
 	}
-	return check_essential(s, errmsg, errsize);
+	return session__check_essential(s, o, errmsg, errsize);
 }
 
 int session__open(const struct session_options *o, struct session **ret, char *errmsg, size_t errsize)
 {
+	libbpf_print_fn_t before;
 	struct session *s;
 	int err;
 
@@ -129,7 +153,11 @@ int session__open(const struct session_options *o, struct session **ret, char *e
 		snprintf(errmsg, errsize, "out of memory");
 		return err;
 	}
+	libbpf_log = s->log;
+	before = libbpf_set_print(collect_log);
 	err = open_in_kernel(s, o, errmsg, errsize);
+	libbpf_log = NULL;
+	libbpf_set_print(before);
 	if (err) {
 		session__close(s);
 		return err;
@@ -181,6 +209,27 @@ int session__activate(struct session *s)
 	return 0;
 }
 
+/* Rings that nobody is about to close: what the programs last saw of them may be old. */
+static bool has_open_rings(const struct session *s)
+{
+	const struct session_tables *t = &s->tables;
+	uint32_t i;
+
+	for (i = 1; i < t->n_rings; i++)
+		if (t->rings[i].state == RS_RING_LISTED)
+			return true;
+	return false;
+}
+
+static void refresh(struct session *s)
+{
+	if (!has_open_rings(s))
+		return;
+	s->skel->bss->rs.refresh = 1;
+	scan(s, RS_F_RING_SCAN);
+	scan(s, RS_F_RING_SCAN_REG);
+}
+
 void session__freeze(struct session *s)
 {
 	size_t f;
@@ -189,25 +238,36 @@ void session__freeze(struct session *s)
 	/* Programs run with preemption or migration disabled inside an RCU read section: this waits for them. */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		usleep(10000);
+	refresh(s);
 	for (f = 0; f < RS_F_COUNT; f++) {
 		bpf_link__destroy(s->links[f]);
 		s->links[f] = NULL;
 	}
 }
 
-void session__close(struct session *s)
+void session__unload(struct session *s)
 {
 	size_t f;
 
-	if (!s)
-		return;
-	for (f = 0; f < RS_F_COUNT; f++)
+	for (f = 0; f < RS_F_COUNT; f++) {
 		bpf_link__destroy(s->links[f]);
+		s->links[f] = NULL;
+	}
 	ring_buffer__free(s->wakeups);
+	s->wakeups = NULL;
 	session__unmap_tables(s);
 	if (s->skel)
 		ringside_bpf__destroy(s->skel);
+	s->skel = NULL;
+}
+
+void session__close(struct session *s)
+{
+	if (!s)
+		return;
+	session__unload(s);
 	free(s->log);
+	free(s->verifier_log);
 	free(s->refused);
 	free(s->refused_text);
 	free(s);

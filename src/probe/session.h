@@ -27,18 +27,22 @@ struct session_options {
 	uint32_t user;
 	uint64_t cgroup_id;
 	const char *comm; /* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
-	/* gets what libbpf and the verifier said whenever a load failed, also when the next try succeeds; may be NULL */
+	bool partial; /* go on without what is essential to an observation */
+	/* gets what libbpf and the verifier said of each program that was refused, and of a failure; may be NULL */
 	void (*on_refusal)(const char *text);
 };
+
+/* Whether err is of what a process runs out of, which says nothing about the kernel. */
+bool session__out_of_resources(int err);
 
 #define SESSION_DEFAULT_INFLIGHT 65536u
 #define SESSION_DEFAULT_RINGS 2048u
 #define SESSION_DEFAULT_SERIES 8192u
 #define SESSION_MAX_SERIES (65535u - RS_SERIES_FIRST) /* indexes have 16 bits */
 
-/* File descriptors of the maps, owned by the session. */
+/* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {
-	int ring_index, free_rings, free_series, errnos, overflowed, series_index, registers, workers, sq_exits;
+	int ring_index, free_rings, free_series, errnos, named, overflowed, series_index, registers, workers, sq_exits;
 };
 
 /* The mapped tables. Written by the programs while active. */

@@ -5,29 +5,26 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "facts.h"
 #include "kallsyms.h"
 #include "names.h"
+#include "privileges.h"
+#include "refusal.h"
 #include "ringside.skel.h"
 
-/* libbpf's print hook has no argument: where its words go while a session is being opened. */
-static char *libbpf_log;
+/* BPF_LOG_STATS of the kernel, since 5.2: the verifier's complaints, without a line for every instruction. */
+#define VERIFIER_COMPLAINTS 4
 
-static int collect_log(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	size_t used;
-
-	if (level == LIBBPF_DEBUG || !libbpf_log)
-		return 0;
-	used = strlen(libbpf_log);
-	if (used < LOG_BYTES - 1)
-		vsnprintf(libbpf_log + used, LOG_BYTES - used, fmt, ap);
-	return 0;
-}
+/* What a load needs to know, the same for every try. */
+struct loading {
+	struct session *s;
+	const struct session_options *o;
+	const struct btf *btf;
+	struct kallsyms *syms;
+};
 
 /*
  * Where io_uring_submit_req exists, requests complete from the submission state's list or on
@@ -40,8 +37,10 @@ static bool exact_overflows(const struct session *s)
 	return submit && !strcmp(submit->hook, "io_uring_submit_req");
 }
 
-static void fill_config(struct session *s, const struct session_options *o)
+static void fill_config(const struct loading *l)
 {
+	const struct session *s = l->s;
+	const struct session_options *o = l->o;
 	struct rs_config *c = &s->skel->rodata->rs_config;
 	unsigned int op;
 
@@ -50,6 +49,8 @@ static void fill_config(struct session *s, const struct session_options *o)
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
 	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 2;
+	c->ring_exit_work = kallsyms__address(l->syms, "io_ring_exit_work");
+	c->ring_file_poll = kallsyms__address(l->syms, "io_uring_poll");
 	c->by_user = o->by_user;
 	c->user = o->user;
 	c->by_cgroup = o->by_cgroup;
@@ -61,41 +62,22 @@ static void fill_config(struct session *s, const struct session_options *o)
 		c->op_traits[op] = (__u8)op_traits(op);
 }
 
-static int choose_programs(struct session *s)
+static bool is_chosen(const struct session *s, size_t i)
 {
-	struct bpf_program *p;
-	size_t f;
-	int err;
-
-	for (f = 0; f < RS_F_COUNT; f++) {
-		const struct variant *v = s->plan.chosen[f];
-
-		if (!v)
-			continue;
-		p = bpf_object__find_program_by_name(s->skel->obj, v->program);
-		if (!p)
-			return -ENOENT;
-		err = bpf_program__set_autoload(p, true);
-		if (err)
-			return err;
-	}
-	return 0;
+	return s->plan.chosen[variants[i].feature] == &variants[i];
 }
 
-/* The variant whose program the kernel refused, from libbpf's log; n_variants if none is named. */
-static size_t refused_variant(const struct session *s)
+/* Marks a program for loading, and what the verifier complains about for reading. 0 or negative errno. */
+static int choose_program(struct session *s, const struct variant *v)
 {
-	char needle[96];
-	size_t i;
+	struct bpf_program *p = bpf_object__find_program_by_name(s->skel->obj, v->program);
+	int err;
 
-	for (i = 0; i < n_variants; i++) {
-		if (s->plan.chosen[variants[i].feature] != &variants[i])
-			continue;
-		snprintf(needle, sizeof(needle), "prog '%s': failed to load", variants[i].program);
-		if (strstr(s->log, needle))
-			return i;
-	}
-	return n_variants;
+	if (!p)
+		return -ENOENT;
+	err = bpf_program__set_autoload(p, true);
+	err = err ? err : bpf_program__set_log_level(p, VERIFIER_COMPLAINTS);
+	return err ? err : bpf_program__set_log_buf(p, s->verifier_log, VERIFIER_LOG_BYTES);
 }
 
 /*
@@ -109,21 +91,24 @@ static struct ringside_bpf *open_object(void)
 	return ringside_bpf__open_opts(&opts);
 }
 
-static int load_once(struct session *s, const struct session_options *o, const struct btf *btf,
-	struct kallsyms *syms)
+/* Loads the maps and, of the variants from `first` to before `end`, those chosen. 0 or negative errno. */
+static int load_range(const struct loading *l, size_t first, size_t end)
 {
+	struct session *s = l->s;
+	size_t i;
 	int err;
 
-	plan__select(btf, kallsyms__lookup, syms, s->refused, &s->plan);
+	s->log[0] = s->verifier_log[0] = '\0';
 	s->skel = open_object();
 	if (!s->skel)
 		return -errno;
-	err = session__size_maps(s, o);
-	if (!err)
-		err = choose_programs(s);
+	err = session__size_maps(s, l->o);
+	for (i = first; !err && i < end; i++)
+		if (is_chosen(s, i))
+			err = choose_program(s, &variants[i]);
 	if (err)
 		return err;
-	fill_config(s, o);
+	fill_config(l);
 	return ringside_bpf__load(s->skel);
 }
 
@@ -132,74 +117,150 @@ bool session__out_of_resources(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
-/* The verifier's complaint is the last line of its log but one: a line of statistics follows. */
-static void describe_refusal(const char *log, const char *program, int err, char *buf, size_t size)
+/* The same, unloaded at once. */
+static int try_range(const struct loading *l, size_t first, size_t end)
 {
-	const char *end, *start;
-	char marker[96];
+	int err = load_range(l, first, end);
 
-	snprintf(buf, size, "the kernel refused %s: %s", program, strerror(-err));
-	snprintf(marker, sizeof(marker), "prog '%s': -- BEGIN PROG LOAD LOG --", program);
-	start = strstr(log, marker);
-	end = start ? strstr(start, "\nprocessed ") : NULL;
-	if (!end)
+	session__unload(l->s);
+	return err;
+}
+
+static void note_refusal(const struct loading *l, size_t i, int err)
+{
+	struct session *s = l->s;
+	char reason[128], lockdown[24];
+
+	refusal__reason(s->verifier_log, err, reason, sizeof(reason));
+	/* then it has no helper that reads its memory, and says so as if there never had been one */
+	facts__read_lockdown(lockdown, sizeof(lockdown));
+	snprintf(s->refused_text[i], sizeof(s->refused_text[i]), "the kernel%s refused %s: %s",
+		strcmp(lockdown, "confidentiality") ? "" : ", locked down for confidentiality,",
+		variants[i].program, reason);
+	s->refused[i] = s->refused_text[i];
+	if (!l->o->on_refusal)
 		return;
-	for (start = end; start > log && start[-1] != '\n'; start--)
-		;
-	/* the verifier had nothing to say */
-	if (!strncmp(start, "libbpf: ", strlen("libbpf: ")))
-		return;
-	snprintf(buf, size, "the kernel refused %s: %.*s", program, (int)(end - start), start);
+	if (s->log[0])
+		l->o->on_refusal(s->log);
+	if (s->verifier_log[0])
+		l->o->on_refusal(s->verifier_log);
+}
+
+/* Tries one program by itself. 1: the kernel refuses it, and that has been noted; 0; negative errno. */
+static int try_alone(const struct loading *l, size_t i)
+{
+	/* the size of the maps is no matter to a verdict on a program */
+	struct session_options small = *l->o;
+	struct loading alone = *l;
+	int err;
+
+	small.max_inflight = small.max_rings = small.max_series = 1;
+	alone.o = &small;
+	err = try_range(&alone, i, i + 1);
+	if (!err || session__out_of_resources(err))
+		return err;
+	note_refusal(l, i, err);
+	return 1;
+}
+
+/* The first chosen program that libbpf's words are about; n_variants: none. It is a hint, and no more. */
+static size_t suspect(const struct session *s)
+{
+	char needle[64];
+	size_t i;
+
+	for (i = 0; i < n_variants; i++) {
+		if (!is_chosen(s, i))
+			continue;
+		snprintf(needle, sizeof(needle), "prog '%s': ", variants[i].program);
+		if (strstr(s->log, needle))
+			break;
+	}
+	return i;
+}
+
+/*
+ * After a load that failed: which programs does the kernel refuse, and why? Only a program that fails by itself
+ * is: the one that libbpf names, or whichever. Returns how many; negative errno if it was not about a program.
+ */
+static int find_refused(const struct loading *l)
+{
+	size_t i = suspect(l->s);
+	int n, n_refused = 0;
+
+	n = i < n_variants ? try_alone(l, i) : 0;
+	if (n)
+		return n;
+	n = try_range(l, 0, 0);
+	if (n)
+		return n;
+	for (i = 0; i < n_variants; i++) {
+		n = is_chosen(l->s, i) ? try_alone(l, i) : 0;
+		if (n < 0)
+			return n;
+		n_refused += n;
+	}
+	return n_refused;
+}
+
+/*
+ * This kernel charges maps and programs to RLIMIT_MEMLOCK (before 5.11), and not to the memory cgroup. libbpf
+ * raises the limit if it may; wherever BPF is refused it takes the kernel for such a one and blames the limit.
+ */
+static bool charges_memlock(const struct btf *btf)
+{
+	return btf__find_by_name_kind(btf, "bpf_map_memory", BTF_KIND_STRUCT) >= 0;
+}
+
+static void load_error(const struct loading *l, int err, char *errmsg, size_t errsize)
+{
+	const char *line = l->s->log;
+	struct privileges p;
+
+	if (l->o->on_refusal && l->s->log[0])
+		l->o->on_refusal(l->s->log);
+	if (session__out_of_resources(err)) {
+		snprintf(errmsg, errsize, "can't load the BPF programs: %s", strerror(-err));
+	} else if (err == -EPERM && !privileges__read(&p)) {
+		privileges__why_refused(&p, err, charges_memlock(l->btf), errmsg, errsize);
+	} else {
+		/* libbpf's first complaint is the cause, the later ones its consequences */
+		line += strncmp(line, "libbpf: ", 8) ? 0 : 8;
+		snprintf(errmsg, errsize, "the kernel refused the BPF programs: %s%s%.*s", strerror(-err),
+			*line ? ": " : "", (int)strcspn(line, "\n"), line);
+	}
 }
 
 /*
  * Loads what fits. A program that BTF promised and the kernel refuses is left out, with the
- * kernel's reason, and the rest is tried again.
+ * kernel's reason, and the rest is loaded.
  */
-static int load(struct session *s, const struct session_options *o, const struct btf *btf,
-	struct kallsyms *syms)
+static int load(const struct loading *l, char *errmsg, size_t errsize)
 {
-	size_t bad;
-	int err;
+	struct session *s = l->s;
+	int err, n;
 
 	for (;;) {
-		s->log[0] = '\0';
-		err = load_once(s, o, btf, syms);
+		plan__select(l->btf, kallsyms__lookup, l->syms, s->refused, &s->plan);
+		err = session__check_essential(s, l->o, errmsg, errsize);
+		if (err)
+			return err;
+		err = load_range(l, 0, n_variants);
 		if (!err)
 			return 0;
-		if (o->on_refusal)
-			o->on_refusal(s->log);
-		bad = session__out_of_resources(err) ? n_variants : refused_variant(s);
-		if (bad == n_variants || s->refused[bad])
+		session__unload(s);
+		n = session__out_of_resources(err) ? err : find_refused(l);
+		if (n <= 0) {
+			err = n ? n : err;
+			load_error(l, err, errmsg, errsize);
 			return err;
-		describe_refusal(s->log, variants[bad].program, err, s->refused_text[bad],
-			sizeof(s->refused_text[bad]));
-		s->refused[bad] = s->refused_text[bad];
-		ringside_bpf__destroy(s->skel);
-		s->skel = NULL;
+		}
 	}
 }
 
-static void load_error(const struct session *s, int err, char *errmsg, size_t errsize)
+int session__load(struct session *s, const struct session_options *o, char *errmsg, size_t errsize)
 {
-	const char *p = s->log, *line = NULL;
-
-	if (session__out_of_resources(err)) {
-		snprintf(errmsg, errsize, "can't load the BPF programs: %s", strerror(-err));
-		return;
-	}
-	/* libbpf's first complaint is the cause, the later ones its consequences */
-	while ((p = strstr(p, "libbpf: "))) {
-		line = p + strlen("libbpf: ");
-		break;
-	}
-	snprintf(errmsg, errsize, "the kernel refused the BPF programs: %s%s%.*s", strerror(-err), line ? ": " : "",
-		line ? (int)strcspn(line, "\n") : 0, line ? line : "");
-}
-
-static int load_for(struct session *s, const struct session_options *o, char *errmsg, size_t errsize)
-{
-	struct kallsyms *syms = NULL;
+	struct loading l = { .s = s, .o = o };
 	struct btf *btf;
 	int err;
 
@@ -210,25 +271,13 @@ static int load_for(struct session *s, const struct session_options *o, char *er
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux): needs CONFIG_DEBUG_INFO_BTF=y");
 		return err;
 	}
-	err = kallsyms__read(&syms);
-	if (!err)
-		err = load(s, o, btf, syms);
-	kallsyms__free(syms);
-	btf__free(btf);
+	l.btf = btf;
+	err = kallsyms__read(&l.syms);
 	if (err)
-		load_error(s, err, errmsg, errsize);
-	return err;
-}
-
-int session__load(struct session *s, const struct session_options *o, char *errmsg, size_t errsize)
-{
-	libbpf_print_fn_t before;
-	int err;
-
-	libbpf_log = s->log;
-	before = libbpf_set_print(collect_log);
-	err = load_for(s, o, errmsg, errsize);
-	libbpf_log = NULL;
-	libbpf_set_print(before);
+		snprintf(errmsg, errsize, "can't read /proc/kallsyms: %s", strerror(-err));
+	else
+		err = load(&l, errmsg, errsize);
+	kallsyms__free(l.syms);
+	btf__free(btf);
 	return err;
 }

@@ -9,7 +9,9 @@ struct bpf_link;
 struct ring_buffer;
 struct ringside_bpf;
 
-#define LOG_BYTES (1u << 20)
+#define LIBBPF_LOG_BYTES (64u << 10)
+/* Complaints only, without the instructions they are about: a line or a few. */
+#define VERIFIER_LOG_BYTES (16u << 10)
 
 struct session {
 	struct ringside_bpf *skel;
@@ -19,19 +21,24 @@ struct session {
 	struct bpf_link *links[RS_F_COUNT];
 	struct ring_buffer *wakeups;
 	bool scan;
-	char *log;
+	char *log; /* what libbpf said */
+	char *verifier_log;
 	const char **refused; /* by variant */
 	char (*refused_text)[192];
 };
 
-/* What a process runs out of says nothing about the kernel. */
-bool session__out_of_resources(int err);
+/* 0 if what is essential is there, or need not be; else errmsg says what is not, and why. */
+int session__check_essential(const struct session *s, const struct session_options *o, char *errmsg,
+	size_t errsize);
 
 /*
  * Chooses the programs for this kernel and loads them; the maps exist then. 0, or negative errno and
  * one line in errmsg.
  */
 int session__load(struct session *s, const struct session_options *o, char *errmsg, size_t errsize);
+
+/* Unmaps, detaches and unloads everything. */
+void session__unload(struct session *s);
 
 /* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */
 int session__size_maps(struct session *s, const struct session_options *o);

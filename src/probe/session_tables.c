@@ -20,6 +20,14 @@ static uint32_t power_of_two(uint32_t n)
 	return p;
 }
 
+/* Whether requests in flight are known by their user_data, in rs_named, and not by their io_kiocb. */
+static bool uses_named(const struct session *s)
+{
+	const struct variant *submit = s->plan.chosen[RS_F_SUBMIT];
+
+	return submit && !strcmp(submit->program, "rs_submit_named");
+}
+
 int session__size_maps(struct session *s, const struct session_options *o)
 {
 	struct session_tables *t = &s->tables;
@@ -36,13 +44,14 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max_rings);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max_inflight : 1);
 	/* addresses of rings that are gone may stay for a while */
 	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max_rings * 2);
 }
 
 uint32_t session__rings_high_water(const struct session *s)
 {
-	return s->tables.n_rings / 2;
+	return s->tables.n_rings / 4;
 }
 
 static void *map_table(const struct bpf_map *map, size_t value_size, size_t n, int prot)
@@ -88,6 +97,7 @@ static void name_maps(struct session *s)
 		.free_rings = bpf_map__fd(k->maps.rs_free_rings),
 		.free_series = bpf_map__fd(k->maps.rs_free_series),
 		.errnos = bpf_map__fd(k->maps.rs_errnos),
+		.named = uses_named(s) ? bpf_map__fd(k->maps.rs_named) : -1,
 		.overflowed = bpf_map__fd(k->maps.rs_overflowed),
 		.series_index = bpf_map__fd(k->maps.rs_series_index),
 		.registers = bpf_map__fd(k->maps.rs_registers),
@@ -136,7 +146,6 @@ static int fill_tables(struct session *s)
 		reset_ring(&t->rings[i], i, 1);
 	/* entry 0 stands for all that find no room; its opcodes have fixed series */
 	t->rings[0].uid = 0;
-	t->rings[0].flags = RS_RING_WATCHED;
 	for (i = 0; i < RS_OPS; i++) {
 		t->rings[0].series[i] = (__u16)RS_SERIES_SHARED(i);
 		t->series[RS_SERIES_SHARED(i)].op = i;

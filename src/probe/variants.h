@@ -13,7 +13,7 @@
 
 struct variant {
 	enum rs_feature feature;
-	const char *program; /* in the BPF object */
+	const char *program; /* in the BPF object; NULL: another feature's program tells it */
 	const char *hook;    /* name of a tracepoint, or "iter:TYPE" */
 	/*
 	 * The tracepoint's arguments: "NAME*" pointer to struct NAME, "*" untyped pointer, "u8".."u64"
@@ -21,6 +21,7 @@ struct variant {
 	 */
 	const char *args;
 	const char *fields; /* "struct.field[,struct.field]" that must exist, or NULL */
+	bool raw; /* untyped: the verifier refuses a typed pointer to a function */
 	const char *ksym;   /* symbol that must be in /proc/kallsyms, or NULL */
 	enum feature_level level;
 	const char *why; /* of a level that is not full */

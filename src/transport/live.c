@@ -59,13 +59,25 @@ int live__wakeup_fd(const struct live *l)
 	return session__wakeup_fd(l->s);
 }
 
+void live__settle(struct live *l, unsigned int limit_ms)
+{
+	const struct timespec one_ms = {.tv_nsec = 1000000};
+
+	if (!l->stop_ns)
+		l->stop_ns = clock_ns(CLOCK_MONOTONIC);
+	while (limit_ms-- && live_rings__dying(l))
+		nanosleep(&one_ms, NULL);
+}
+
 void live__stop(struct live *l)
 {
-	if (l->stop_ns)
+	if (l->frozen)
 		return;
 	/* counting ends at the first thing that freezing does; the rest takes a while */
-	l->stop_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!l->stop_ns)
+		l->stop_ns = clock_ns(CLOCK_MONOTONIC);
 	session__freeze(l->s);
+	l->frozen = true;
 }
 
 size_t live__n_rings(const struct live *l)
@@ -100,7 +112,9 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.untracked = t.untracked;
 	s->fidelity.table_full = t.no_slot;
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
-		g->sq_exits_full + g->rejected_full;
+		g->sq_exits_full + g->rejected_full + g->tags_mixed;
+	s->fidelity.ambiguous = g->ambiguous;
+	s->fidelity.unmatched = g->unmatched;
 	s->fidelity.children_lost = g->targets_full;
 	s->fidelity.missed_known = session__missed(l->s, &s->fidelity.missed);
 }

@@ -24,6 +24,12 @@ int live__tick(struct live *l);
 /* Becomes readable when a tick is needed at once; owned by the session. */
 int live__wakeup_fd(const struct live *l);
 
+/*
+ * Ends the window, and gives rings that are being torn down up to limit_ms to end what they have in
+ * flight: the kernel does that after their process has ended. live__stop() is still to be called.
+ */
+void live__settle(struct live *l, unsigned int limit_ms);
+
 /* Freezes the session: later snapshots all show this moment. */
 void live__stop(struct live *l);
 

@@ -9,9 +9,10 @@
 #include "live_maps.h"
 #include "slots.h"
 
-static bool in_use(const struct rs_ring *r)
+/* RS_RING_FREE and so on; what was written before it got there is visible. */
+static uint32_t state_in_table(const struct rs_ring *r)
 {
-	return r->ctx || r->closed_ns;
+	return __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 }
 
 size_t live_rings__track(struct live *l)
@@ -24,11 +25,9 @@ size_t live_rings__track(struct live *l)
 	for (i = 1; i < t->n_rings; i++) {
 		const struct rs_ring *r = &t->rings[i];
 
-		if (!in_use(r))
+		if (state_in_table(r) == RS_RING_FREE)
 			continue;
 		used++;
-		if (!(r->flags & RS_RING_WATCHED))
-			continue;
 		if (l->tracks[i].uid != r->uid) {
 			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, &l->cgroups);
 			l->n_seen++;
@@ -72,8 +71,8 @@ static int read_ops(const struct session_tables *t, const struct rs_ring *r, con
 		memcpy(o->c, se->c, sizeof(o->c));
 		o->lat = se->lat;
 		o->in_flight = c->in_flight[idx];
-		o->c[RS_SC_SILENT] += c->silent[idx];
-		o->c[RS_SC_OVERFLOWED] += c->overflowed[idx];
+		o->c[RS_SC_SILENT] = c->silent[idx];
+		o->c[RS_SC_OVERFLOWED] = c->overflowed[idx];
 	}
 	return 0;
 }
@@ -92,13 +91,33 @@ static void read_sq_thread(const struct live *l, const struct rs_ring *r, const 
 		ret->sq_alive_ns = ret->sq_cpu_ns;
 }
 
-static enum ring_state state_of(const struct rs_ring *r, const struct ring_stats *s, const struct slot_counts *c)
+static enum ring_state state_of(uint32_t state, const struct ring_stats *s, uint64_t in_flight)
 {
-	if (r->flags & RS_RING_CLOSED)
+	if (state == RS_RING_CLOSED)
 		return RING_CLOSED;
-	if (!(r->flags & RS_RING_CLOSING))
+	if (state != RS_RING_CLOSING)
 		return RING_OPEN;
-	return s->in_flight_no_slot || c->ring_in_flight[RS_RING_IDX(r->uid)] ? RING_CLOSING : RING_CLOSED;
+	return s->in_flight_no_slot || in_flight ? RING_CLOSING : RING_CLOSED;
+}
+
+/*
+ * Nothing of a closed ring is in flight: what has no CQE ended without one, requests without a slot
+ * included. Not where CQEs overflowed without their opcode: whose they were is unknown.
+ */
+static void end_silently(struct ring_stats *r)
+{
+	size_t i;
+
+	if (r->c[RS_RC_OVERFLOW_ENDS])
+		return;
+	r->in_flight_no_slot = 0;
+	for (i = 0; i < r->n_ops; i++) {
+		uint64_t *c = r->ops[i].c, came = c[RS_SC_SUBMITTED] + c[RS_SC_AT_ATTACH] + c[RS_SC_UNTRACKED];
+
+		r->ops[i].in_flight = 0;
+		if (came > c[RS_SC_COMPLETED])
+			c[RS_SC_SILENT] = came - c[RS_SC_COMPLETED];
+	}
 }
 
 /* Everything about the ring at idx, but its errnos. */
@@ -107,6 +126,7 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	const struct session_tables *t = session__tables(l->s);
 	const struct rs_ring *r = &t->rings[idx];
 	const struct track *k = &l->tracks[idx];
+	uint32_t state = state_in_table(r);
 	uint64_t gone = c->rejected_overflowed[idx];
 	int err;
 
@@ -127,7 +147,7 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	memcpy(ret->c, r->c, sizeof(ret->c));
 	ret->c[RS_RC_OVERFLOW_ENDS] -= gone;
 	ret->c[RS_RC_CQES_REJECTED] += gone;
-	ret->in_flight_no_slot = (int64_t)r->no_slot > 0 ? r->no_slot : 0;
+	ret->in_flight_no_slot = ((int64_t)r->no_slot > 0 ? r->no_slot : 0) + c->unnamed[idx];
 	read_sq_thread(l, r, k, ret);
 	err = read_ops(t, r, c, ret);
 	if (!err && k->cgroup && !(ret->cgroup = strdup(k->cgroup)))
@@ -135,7 +155,9 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	if (err)
 		ring_stats__free(ret);
 	else
-		ret->state = state_of(r, ret, c);
+		ret->state = state_of(state, ret, c->ring_in_flight[idx]);
+	if (!err && state == RS_RING_CLOSED)
+		end_silently(ret);
 	return err;
 }
 
@@ -232,6 +254,24 @@ static int read_others(const struct live *l, const struct slot_counts *c, struct
 	return err;
 }
 
+bool live_rings__dying(const struct live *l)
+{
+	const struct session_tables *t = session__tables(l->s);
+	struct slot_counts c;
+	bool dying = false;
+	uint32_t i;
+
+	for (i = 1; i < t->n_rings && !dying; i++)
+		dying = state_in_table(&t->rings[i]) == RS_RING_CLOSING;
+	if (!dying || slot_counts__take(l->s, &c))
+		return false;
+	for (i = 1, dying = false; i < t->n_rings && !dying; i++)
+		dying = state_in_table(&t->rings[i]) == RS_RING_CLOSING &&
+			(c.ring_in_flight[i] || (int64_t)t->rings[i].no_slot > 0);
+	slot_counts__free(&c);
+	return dying;
+}
+
 int live_rings__read(struct live *l, struct snapshot *s)
 {
 	struct slot_counts c;
@@ -285,25 +325,23 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 	struct ring_stats stats;
 	int err;
 
-	if (r->flags & RS_RING_WATCHED) {
-		if (l->tracks[idx].uid != r->uid)
-			return 0;
-		err = read_ring(l, idx, c, &stats);
-		if (err)
-			return err;
-		if (stats.state != RING_CLOSED) {
-			ring_stats__free(&stats);
-			return 0;
-		}
-		err = live_maps__take_errnos(l->s, errnos, &stats);
-		err = err ? err : live_maps__take_extras(l->s, &stats);
-		err = err ? err : keep_retired(l, &stats);
-		if (err) {
-			ring_stats__free(&stats);
-			return err;
-		}
-		track__free(&l->tracks[idx]);
+	if (l->tracks[idx].uid != r->uid)
+		return 0;
+	err = read_ring(l, idx, c, &stats);
+	if (err)
+		return err;
+	if (stats.state != RING_CLOSED) {
+		ring_stats__free(&stats);
+		return 0;
 	}
+	err = live_maps__take_errnos(l->s, errnos, &stats);
+	err = err ? err : live_maps__take_extras(l->s, &stats);
+	err = err ? err : keep_retired(l, &stats);
+	if (err) {
+		ring_stats__free(&stats);
+		return err;
+	}
+	track__free(&l->tracks[idx]);
 	unindex(l, r);
 	return session__recycle_ring(l->s, idx);
 }
@@ -318,11 +356,24 @@ static size_t mark_ended(const struct session_tables *t, bool *ret)
 	uint32_t i;
 
 	for (i = 1; i < t->n_rings; i++) {
-		ret[i] = t->rings[i].flags & (RS_RING_CLOSING | RS_RING_CLOSED);
+		ret[i] = state_in_table(&t->rings[i]) >= RS_RING_CLOSING;
 		n += ret[i];
 	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return n;
+}
+
+/* Reading out means going through all slots: for a few rings not too often. */
+static bool worth_retiring(struct live *l, size_t n_ended)
+{
+	uint64_t now = live__now_ns(l);
+
+	if (!n_ended)
+		return false;
+	if (n_ended < session__tables(l->s)->n_rings / 32 && now - l->retired_ns < LIVE_TICK_MS * 1000000ull)
+		return false;
+	l->retired_ns = now;
+	return true;
 }
 
 int live_rings__retire(struct live *l)
@@ -336,7 +387,7 @@ int live_rings__retire(struct live *l)
 
 	if (!ended)
 		return -ENOMEM;
-	if (!mark_ended(t, ended)) {
+	if (!worth_retiring(l, mark_ended(t, ended))) {
 		free(ended);
 		return 0;
 	}

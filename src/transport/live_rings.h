@@ -16,7 +16,9 @@ struct live {
 	struct cgroup_names cgroups;
 	uint32_t next_id;
 	size_t n_seen;
+	uint64_t retired_ns; /* when rings were last read out */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
+	bool frozen;
 	struct ring_stats *retired;
 	size_t n_retired;
 	struct ring_stats retired_sum;
@@ -27,6 +29,9 @@ uint64_t live__now_ns(const struct live *l);
 
 /* Meets new rings, samples all. Returns the number of table entries in use. */
 size_t live_rings__track(struct live *l);
+
+/* Whether a ring that is being torn down has requests in flight. */
+bool live_rings__dying(const struct live *l);
 
 /* Fills rings and others of s. 0 or -ENOMEM. */
 int live_rings__read(struct live *l, struct snapshot *s);

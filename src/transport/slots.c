@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "slots.h"
+#include "named.h"
 #include "place.h"
 
 #include <bpf/bpf.h>
@@ -98,11 +99,22 @@ static void count_group(const struct session_tables *t, const struct rs_hot *g, 
 			c->rejected_overflowed[idx] += take_overflow(l, slot);
 		else if (take_overflow(l, slot))
 			c->overflowed[slot->series]++;
-		else if (outlived(t, slot))
+		else if (t->rings[idx].state == RS_RING_CLOSED || outlived(t, slot))
 			c->silent[slot->series]++;
 		else
 			count_in_flight(c, slot->series, idx);
 	}
+}
+
+static void take_series(const struct session_tables *t, struct slot_counts *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->n_series; i++) {
+		c->silent[i] = t->series[i].c[RS_SC_SILENT];
+		c->overflowed[i] = t->series[i].c[RS_SC_OVERFLOWED];
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 int slot_counts__take(const struct session *s, struct slot_counts *ret)
@@ -113,6 +125,7 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 		.ring_in_flight = calloc(t->n_rings, sizeof(uint64_t)),
 		.silent = calloc(t->n_series, sizeof(uint64_t)),
 		.overflowed = calloc(t->n_series, sizeof(uint64_t)),
+		.unnamed = calloc(t->n_rings, sizeof(uint64_t)),
 		.rejected_overflowed = calloc(t->n_rings, sizeof(uint64_t)),
 	};
 	struct overflow_list l = {0};
@@ -120,13 +133,16 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 	uint32_t g;
 	int err = -ENOMEM;
 
-	if (c.in_flight && c.ring_in_flight && c.silent && c.overflowed && c.rejected_overflowed)
+	if (c.in_flight && c.ring_in_flight && c.silent && c.overflowed && c.unnamed && c.rejected_overflowed)
 		err = read_overflows(s, &l);
+	if (!err)
+		take_series(t, &c);
 	for (g = 0; !err && g < t->n_groups; g++) {
 		memcpy(copy, t->hot[g].s, sizeof(copy));
 		count_group(t, copy, &l, &c);
 	}
 	free(l.o);
+	err = err ? err : named__count(s, &c);
 	if (err)
 		slot_counts__free(&c);
 	else
@@ -140,6 +156,7 @@ void slot_counts__free(struct slot_counts *c)
 	free(c->ring_in_flight);
 	free(c->silent);
 	free(c->overflowed);
+	free(c->unnamed);
 	free(c->rejected_overflowed);
 	memset(c, 0, sizeof(*c));
 }

@@ -37,7 +37,10 @@ void track__sample(struct track *t, const struct rs_ring *r, int exits_fd)
 		return;
 	if (!proc__thread_cpu_ns(r->pid, tid, &t->sq_last_ns))
 		return;
-	if (!bpf_map_lookup_elem(exits_fd, &tid, &e) && e.cpu_ns > t->sq_last_ns)
+	/* gone, and its end was not seen: it may have run since it was last looked at */
+	if (bpf_map_lookup_elem(exits_fd, &tid, &e) || !e.cpu_ns)
+		t->sq_known = false;
+	else if (e.cpu_ns > t->sq_last_ns)
 		t->sq_last_ns = e.cpu_ns;
 }
 

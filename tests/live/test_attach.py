@@ -6,7 +6,7 @@ import os
 
 import truth
 from ringside import observer, rules, server, stat, workload
-from testing import Suite, check, check_equal, check_none, wait_until
+from testing import Failed, Suite, check, check_equal, check_none, wait_until
 
 suite = Suite()
 
@@ -225,13 +225,19 @@ def whole_life_under_load():
         check_none(truth.mismatches(result.report, said))
 
 
-@suite.test
+@suite.test(timeout_s=120)
 def window_of_a_process():
     with server("ring", "load") as s:
-        report = stat("-p", s.pid, "-d", "0.3").expect_status(0).report
-        s.do("turns 10")
+        for ms in (300, 3000, 30000):
+            report = stat("-p", s.pid, "-d", f"{ms}ms").expect_status(0).report
+            check_none(truth.consistency(report))
+            ns = report["window"]["duration_ns"]
+            check(ns >= ms * 1_000_000, f"a window of {ns} ns")
+            s.do("turns 10")
+            # on a busy machine the process may not get a CPU for as long as that
+            if report["totals"]["completed"]:
+                break
+        else:
+            raise Failed("saw nothing of a busy ring")
         s.quit()
-    check_none(truth.consistency(report))
-    check(report["window"]["duration_ns"] >= 300_000_000, f"a window of {report['window']['duration_ns']} ns")
-    check(report["totals"]["completed"] > 0, "saw nothing of a busy ring")
 

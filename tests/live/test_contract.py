@@ -33,14 +33,15 @@ REPORT = {
     "kernel": {"release": TEXT, "features": {}},
     "window": {"start_unix_ns": COUNT, "duration_ns": COUNT, "cpus": COUNT},
     "cost": {"estimated_cpu_ns": (COUNT, UNKNOWN), "events": COUNT, "sample": COUNT},
-    "fidelity": dict.fromkeys(("untracked", "table_full", "rings_full", "records_lost", "details_lost", "children_lost", "missed"), COUNT),
+    "fidelity": dict.fromkeys(("untracked", "table_full", "rings_full", "series_full", "records_lost",
+                               "details_lost", "ambiguous", "unmatched", "children_lost", "missed"), COUNT),
     "totals": TOTALS, "rings": [RING], "rings_other": ({"n_rings": COUNT, "totals": TOTALS}, UNKNOWN),
     "tasks": [{"pid": COUNT, "tid": COUNT, "comm": TEXT, "workers_bounded_max": COUNT,
                "workers_unbounded_max": COUNT}],
     "ops": [OP], "files": [{}],
     "registers": [{"op": TEXT, "count": COUNT, "errors": COUNT, "latency_ns": UNKNOWN, "stacks": [TEXT]}],
     "findings": [FINDING],
-    "not_checked": [{"rule": TEXT, "why": TEXT}],
+    "not_checked": [{"rule": TEXT, "why": TEXT, "in_part": FLAG}],
 }
 
 

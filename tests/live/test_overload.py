@@ -63,7 +63,7 @@ def few_rings():
     for line, rings in zip(LINES, itertools.cycle((1, 2, 4))):
         _, report, said = observe(line, "--max-rings", rings)
         check_counts(report, said)
-        check_losses(report, ("rings_full",))
+        check_losses(report, ("rings_full", "series_full"))
         check_equal(f"requests of {line} without a time", report["totals"]["completed"] - timed(report), 0)
         full = report["fidelity"]["rings_full"]
         if (batches := report["totals"]["batches"]) is not None:
@@ -80,4 +80,4 @@ def few_of_both():
     for line in LINES:
         _, report, said = observe(line, "--max-rings", "1", "--max-inflight", "8")
         check_counts(report, said)
-        check_losses(report, ("rings_full", "table_full"))
+        check_losses(report, ("rings_full", "series_full", "table_full"))

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: MIT
 """What ringside says when it can't: one line, the right status, and the program was not started."""
 import ctypes
+import errno
+import json
 import os
 import pathlib
 import platform
+import re
 import resource
+import signal
 import struct
 import subprocess
 
-from ringside import RINGSIDE, Observer, one_line, stat
+from refusing import kernel_that_refuses
+from ringside import RINGSIDE, Observer, one_line, stat, workload
 from testing import Failed, Skipped, Suite, check, check_equal, scratch
 
 suite = Suite()
 
 FAILED, USAGE, NOT_EXECUTABLE, NOT_FOUND = 1, 2, 126, 127
 BPF_SYSCALL = {"x86_64": 321, "aarch64": 280}
-EPERM = 1
+# The kernel's own, without a name in user space.
+KERNEL_ENOTSUPP = 524
 # From linux/seccomp.h, linux/filter.h and linux/prctl.h.
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 LOAD_SYSCALL_NUMBER, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
@@ -52,7 +58,7 @@ def refuse_bpf():
     """In the child, before exec: every bpf() fails with EPERM from now on."""
     number = BPF_SYSCALL[platform.machine()]
     code = [(LOAD_SYSCALL_NUMBER, 0, 0, 0), (JUMP_IF_EQUAL, 0, 1, number),
-            (RETURN, 0, 0, RETURN_ERRNO | EPERM), (RETURN, 0, 0, RETURN_ALLOW)]
+            (RETURN, 0, 0, RETURN_ERRNO | errno.EPERM), (RETURN, 0, 0, RETURN_ALLOW)]
     instructions = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *i) for i in code))
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(instructions)))
     if ctypes.CDLL(None).prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0):
@@ -90,6 +96,83 @@ def load_refused_while_attaching():
     if platform.machine() not in BPF_SYSCALL:
         raise Skipped(f"the number of bpf() on {platform.machine()} is not known here")
     refuse("-p", os.getpid(), program=False, preexec_fn=refuse_bpf)
+
+
+@suite.test
+def user_namespace():
+    """Root there is nobody to the kernel's BPF, whatever the limits are."""
+    for wrapper in (["unshare", "-Ur", "--"], ["unshare", "-U", "--"]):
+        line = refuse(wrapper=wrapper, says=("user namespace", "outside"))
+        check("MEMLOCK" not in line and "limit" not in line, f"the wrong cause: {line!r}")
+
+
+# --- programs that the kernel refuses ----------------------------------------------
+TOO_LARGE = "BPF program is too large"
+
+
+def observe_without(features, **refused):
+    """Observes while some programs are refused. Exactly these features are off, for these reasons; the rest counts."""
+    with scratch() as folder:
+        truth = folder / "truth.json"
+        command = [*workload("nops storm --count 1000"), "--dir", folder, "--out", truth]
+        result = Observer(folder, ["--", *command], **kernel_that_refuses(**refused)).result().expect_status(0)
+        report = result.report
+        want = json.loads(truth.read_text())["submitted"]
+    off = {n: f["why"] for n, f in report["kernel"]["features"].items() if f["state"] != "full"}
+    check_equal("features that are not full", sorted(off), sorted(features))
+    for name, reason in features.items():
+        check(reason in off[name], f"{name}: {reason!r} is not in {off[name]!r}")
+        check("\n" not in off[name], f"{name}: more than a line: {off[name]!r}")
+    check_equal("submitted", report["totals"]["submitted"], want)
+    check_equal("completed", report["totals"]["completed"], want)
+    return report
+
+
+@suite.test
+def program_too_large():
+    """A verdict that comes after a million instructions, in a log that would hold none of them."""
+    report = observe_without({"punt": TOO_LARGE}, load="rs_punt=large")
+    check_equal("punted", report["totals"]["punted"], None)
+
+
+@suite.test
+def program_invalid():
+    observe_without({"poll": "R0 !read_ok"}, load="rs_poll_arm=invalid")
+
+
+@suite.test
+def programs_refused_without_a_word():
+    """As lockdown and security modules do it: an errno, and nothing in the log."""
+    observe_without({"ring_scan": "Invalid argument", "wait": "Operation not permitted", "link": "R0 !read_ok"},
+                    load=f"rs_scan_files={errno.EINVAL},rs_cqring_wait={errno.EPERM},rs_link=invalid")
+
+
+@suite.test
+def attaching_refused():
+    observe_without({"punt": "Operation not permitted", "poll": "Device or resource busy",
+                     "link": "no such function", "short_write": "No such file or directory",
+                     "ring_scan": "Operation not supported"},
+                    attach=f"rs_punt={errno.EPERM},rs_poll_arm={errno.EBUSY},rs_link={errno.ESRCH},"
+                           f"rs_short_write={errno.ENOENT},rs_scan_files={KERNEL_ENOTSUPP}")
+
+
+# What `stat` can't do without, by the programs that may provide it.
+SUBMISSION = "rs_submit_req={0},rs_submit_sqe={0}"
+COMPLETION = "rs_complete_cqe={0},rs_complete_args={0}"
+
+
+@suite.test
+def essential_program_refused():
+    for programs, how, reason in ((COMPLETION, "large", TOO_LARGE), (SUBMISSION, "invalid", "R0 !read_ok"),
+                                  (SUBMISSION, errno.EPERM, "Operation not permitted")):
+        refuse(says=("can't observe", reason), **kernel_that_refuses(load=programs.format(how)))
+
+
+@suite.test
+def essential_attaching_refused():
+    for programs in (SUBMISSION, COMPLETION):
+        refuse(says=("can't observe", "attach", "Device or resource busy"),
+               **kernel_that_refuses(attach=programs.format(errno.EBUSY)))
 
 
 @suite.test
@@ -147,30 +230,80 @@ def program_not_executable():
     with scratch() as folder:
         plain = folder / "plain"
         plain.write_text("#!/bin/sh\n")
-        for path in (plain, folder):
+        loop = folder / "loop"
+        loop.symlink_to("loop")
+        for path in (plain, folder, loop, "/" + "x" * 300):
             result = stat("--", path, json_report=False).expect_status(NOT_EXECUTABLE)
             check(str(path) in one_line(result.stderr), f"which program? {result.stderr!r}")
 
 
 @suite.test
 def program_without_its_interpreter():
-    """There and executable, but exec() fails, after the word to go."""
+    """There and executable, but exec() fails, after the word to go. Status as that of a shell."""
+    passwd = "/etc/passwd"
     with scratch() as folder:
-        path = folder / "script"
-        path.write_text("#!/no/such/interpreter\n")
+        path, other = folder / "script", folder / "other"
+        other.write_text("#!/no/such/shell\n")
+        other.chmod(0o755)
+        for text, status, says in (("#!/no/such/interpreter\n", NOT_FOUND, "'/no/such/interpreter': No such file"),
+                                   ("#! /no/such/one -e\n", NOT_FOUND, "'/no/such/one': No such file"),
+                                   ("#!/bin/sh\r\n", NOT_FOUND, "'/bin/sh^M': No such file"),
+                                   (f"#!{other}\n", NOT_FOUND, "'/no/such/shell': No such file"),
+                                   (f"#!{passwd}\n", NOT_EXECUTABLE, f"'{passwd}': Permission denied")):
+            path.write_text(text)
+            path.chmod(0o755)
+            line = one_line(stat("--", path, json_report=False).expect_status(status).stderr)
+            check(f"'{path}': its interpreter {says}" in line, f"what is wrong with {text!r}? {line!r}")
+
+
+@suite.test
+def program_without_its_loader():
+    with scratch() as folder:
+        path = folder / "program"
+        image = pathlib.Path("/bin/true").read_bytes()
+        loader = re.search(rb"/lib[\w/.-]*/ld-[\w.-]+\.so\.\d+\0", image)
+        if not loader:
+            raise Skipped("/bin/true has no dynamic loader")
+        path.write_bytes(image.replace(loader[0], loader[0][:-2] + b"X\0"))
         path.chmod(0o755)
-        result = stat("--", path, json_report=False).expect_status(NOT_FOUND)
-        check(str(path) in one_line(result.stderr), f"which program? {result.stderr!r}")
+        line = one_line(stat("--", path, json_report=False).expect_status(NOT_FOUND).stderr)
+        check(f"'{path}': the dynamic loader" in line, f"what is wrong? {line!r}")
 
 
 # --- options --------------------------------------------------------------------
 @suite.test
 def usage():
     for options in (["--no-such-option"], ["-Z"], ["-d", "x"], ["-d", "-1"], ["-d", "0"], ["-d", "1x"],
-                    ["-d", ""], ["-i", "nan"], ["-i", "1e3"], ["-p", "0"], ["-p", "12x"], ["-p", ","],
-                    ["-p", "-5"], ["-p", "99999999999999"], ["--fail-on=severe"], ["--fail-on="],
+                    ["-d", ""], ["-i", "nan"], ["-i", "1e3"], ["--fail-on=severe"], ["--fail-on="],
                     ["--rings=3"], ["-p", "1", "-a"]):
         refuse(*options, status=USAGE, json_report=False)
+
+
+@suite.test
+def lists_of_processes():
+    me = os.getpid()
+    for pids in ("", ",", f"{me},", f",{me}", f"{me},,{me}", "0", f"{me},0", "-5", "12x", " 1", "2147483648",
+                 "99999999999999", "1" * 1000):
+        refuse("-p", pids, status=USAGE, program=False, json_report=False, says=("process ids",))
+    # a number that a process could have
+    refuse("-p", 2147483647, program=False, says=("no process 2147483647",))
+
+
+@suite.test
+def filters():
+    """Values that can't be right are a wrong command line, also for who may not observe."""
+    for options in (["--uid=no-such-user"], ["--uid="], ["--uid=4294967295"], ["--uid=-1"], ["--comm="],
+                    ["--comm=of-sixteen-bytes"], ["--cgroup="], ["--cgroup=/etc"], ["--cgroup=/etc/passwd"],
+                    ["--cgroup=/etc/passwd/x"]):
+        name, _, value = options[0].partition("=")
+        for how in ({}, {"wrapper": AS_NOBODY}):
+            refuse(*options, status=USAGE, json_report=False, says=(f"{name} '{value}': ",), **how)
+
+
+@suite.test
+def no_such_cgroup():
+    mounted = "cgroup2" in {line.split()[2] for line in pathlib.Path("/proc/mounts").read_text().splitlines()}
+    refuse("--cgroup=/no/such/group", status=USAGE if mounted else FAILED, json_report=False, says=("cgroup",))
 
 
 @suite.test
@@ -186,7 +319,8 @@ def process_and_program():
 
 @suite.test
 def unknown_command():
-    for words in (["stats"], ["--no-such-option"], [""]):
+    for words in (["stats"], ["--no-such-option"], [""], ["help", "stats"], ["help", ""], ["help", "stat", "x"],
+                  ["version", "x"], ["-V", "x"]):
         done = subprocess.run([RINGSIDE, *words], capture_output=True, text=True, check=False)
         check_equal(f"status of {words}", done.returncode, USAGE)
         check_equal(f"stdout of {words}", done.stdout, "")
@@ -219,6 +353,9 @@ def observe_true(*options, stdout=subprocess.PIPE):
                           text=True, check=False)
 
 
+NO_SPACE = "No space left on device"
+
+
 @suite.test
 def full_device():
     """Seen only when the report is written: the program did run, and its success is not ours."""
@@ -226,11 +363,48 @@ def full_device():
         with open("/dev/full", "wb") as full:
             done = observe_true(*options, stdout=full)
         check_equal(f"status with {options}", done.returncode, FAILED)
-        one_line(done.stderr)
-    for options in (["-o", "/dev/full"], ["--json=/dev/full"]):
+        check(NO_SPACE in one_line(done.stderr), f"what is wrong with {options}? {done.stderr!r}")
+    for options in (["-o", "/dev/full"], ["--json=/dev/full"], ["--json=/dev/full", "-i", "5"]):
         done = observe_true(*options)
         check_equal(f"status with {options}", done.returncode, FAILED)
-        one_line(done.stderr)
+        check(NO_SPACE in one_line(done.stderr), f"what is wrong with {options}? {done.stderr!r}")
+
+
+@suite.test
+def full_device_in_the_middle():
+    """A report of many blocks fails before its end."""
+    command = ["--rings", "--", *workload("nops churn --workers 300 --count 3000"), "--out", "/dev/null"]
+    with scratch() as folder:
+        for options in ([], ["--json"]):
+            report = folder / "report"
+            stat("-o", report, *options, *command, json_report=False).expect_status(0)
+            check(report.stat().st_size > 20000, f"no long report: {report.stat().st_size}")
+            result = stat("-o", "/dev/full", *options, *command, json_report=False).expect_status(FAILED)
+            check(NO_SPACE in one_line(result.stderr), f"what is wrong with {options}? {result.stderr!r}")
+
+
+@suite.test
+def full_device_for_help():
+    for words in (["help"], ["--help"], ["help", "stat"], ["stat", "--help"], ["version"], ["-V"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([RINGSIDE, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        check_equal(f"status of {words}", done.returncode, FAILED)
+        check(NO_SPACE in one_line(done.stderr), f"what is wrong with {words}? {done.stderr!r}")
+
+
+@suite.test
+def file_size_limit():
+    """An error, and not a death by SIGXFSZ; the program has the signal as it would have it."""
+    with scratch() as folder:
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # noqa: E731
+        command = [RINGSIDE, "stat", "-o", folder / "report", "--", "/bin/sh", "-c",
+                   "grep SigIgn: /proc/self/status >&2"]
+        done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)
+        check_equal("status", done.returncode, FAILED)
+        ignored, said = done.stderr.splitlines()
+        check_equal("ignored by the program", int(ignored.split()[1], 16) & 1 << signal.SIGXFSZ - 1, 0)
+        check("File too large" in one_line(said), f"what is wrong? {said!r}")
+        check_equal("files", list(folder.iterdir()), [])
 
 
 @suite.test

@@ -18,6 +18,9 @@ suite = Suite()
 SECONDS = float(os.environ.get("RINGSIDE_SOAK_S", "8"))
 SAMPLES = 100
 SLACK_KB = 512
+# An opcode more on each of the rings that are kept after their end: where sizes of SQEs are mixed, such
+# rings are the busiest, and only after a while all that are kept are of their kind.
+MIXED_KB = 6144
 SNAPSHOT_KB = 16384  # of a thousand rings
 CHURN = 40000
 
@@ -58,17 +61,17 @@ def soak(seconds, *options, slack_kb=SLACK_KB, **popen):
         o = Observer(folder, [*options, "--", *command], stdin=read_end, **popen)
         os.close(read_end)
         # tables fill, and the allocator finds its level
-        wait_until(lambda: len(o.stdout_path.read_text().splitlines()) > 1, "thousands of rings", 60)
+        wait_until(lambda: len(o.stdout_path.read_text().splitlines()) > 1, "thousands of rings", 300)
         samples = watch(o, seconds / SAMPLES, SAMPLES)
         os.close(write_end)
         result = o.result().expect_status(0)
+        said = json.loads(truth_path.read_text())
         check_equal("samples", len(samples), SAMPLES)
-        check_flat(samples, slack_kb)
-        return json.loads(result.json_path.read_text()) if result.json_path.exists() else None, json.loads(
-            truth_path.read_text())
+        check_flat(samples, slack_kb + (MIXED_KB if "NOP128" in said["ops"] else 0))
+        return json.loads(result.json_path.read_text()) if result.json_path.exists() else None, said
 
 
-@suite.test(timeout_s=SECONDS + 120)
+@suite.test(timeout_s=SECONDS + 400)
 def traffic():
     report, said = soak(SECONDS * 2 / 3)
     check_none(truth.mismatches(report, said))
@@ -76,9 +79,20 @@ def traffic():
     print(f"{said['rings']} rings, {said['submitted']} requests")
 
 
-@suite.test(timeout_s=SECONDS + 120)
+@suite.test(timeout_s=SECONDS + 400)
 def traffic_by_intervals():
     soak(SECONDS / 3, "-i", "0.1", "-o", "/dev/null", slack_kb=SNAPSHOT_KB, json_report=False)
+
+
+def check_churn(report, said):
+    """Rings that came faster than ringside got a CPU are counted together, and their batches are unknown."""
+    if not report["fidelity"]["rings_full"]:
+        check_none(truth.mismatches(report, said))
+        check_equal("rings", report["rings_other"]["n_rings"] + len(report["rings"]), said["rings"])
+        return
+    for key in ("submitted", "completed", "errors"):
+        check_equal(key, report["totals"][key], said[key])
+    check_none(truth.identity("totals", report["totals"]))
 
 
 @suite.test(timeout_s=120)
@@ -88,10 +102,9 @@ def churn():
         truth_path = folder / "truth.json"
         line = f"nops churn --workers {CHURN} --count {100 * CHURN} --untimed"
         o = Observer(folder, ["--", *workload(line), "--out", truth_path]).wait_ready()
-        samples = watch(o, 0.02, 10000)
+        samples = watch(o, 0.004, 10000)
         report = o.result().expect_status(0).report
         said = json.loads(truth_path.read_text())
-    check_none(truth.mismatches(report, said))
-    check_equal("rings summed", report["rings_other"]["n_rings"] + len(report["rings"]), CHURN)
+    check_churn(report, said)
     check(len(samples) > 30, f"{len(samples)} samples")
     check_flat(samples[len(samples) // 3:])

@@ -13,7 +13,7 @@ from testing import TESTS_DIR, Skipped, Suite, check, check_equal, check_none, s
 
 suite = Suite()
 
-FAILED, ERRORS = 1, 99
+FAILED, USAGE, ERRORS = 1, 2, 99
 LIB = TESTS_DIR / "lib"
 WRAPPER = ["valgrind", "-q", f"--error-exitcode={ERRORS}", "--leak-check=full",
            "--show-leak-kinds=definite,indirect", "--errors-for-leak-kinds=definite,indirect",
@@ -121,12 +121,12 @@ def early_ends():
     """The ways out before anything is loaded."""
     with scratch() as folder, valgrind(folder) as popen:
         popen = {**popen, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        for status, args in ((2, ["stat", "--no-such-option"]), (2, ["nothing"]), (0, ["stat", "--help"]),
+        for status, args in ((USAGE, ["stat", "--no-such-option"]), (USAGE, ["nothing"]), (0, ["stat", "--help"]),
                              (FAILED, ["stat", "-p", "1,4194304"]),
                              (127, ["stat", "--", "ringside-no-such-program"]),
                              (126, ["stat", "--", "/etc/passwd"]),
                              (FAILED, ["stat", "-o", "/no/such/folder/file", "--", "true"]),
-                             (FAILED, ["stat", "--uid", "no-such-user", "--", "true"]),
-                             (FAILED, ["stat", "--cgroup", "/etc", "--", "true"])):
+                             (USAGE, ["stat", "--uid", "no-such-user", "--", "true"]),
+                             (USAGE, ["stat", "--cgroup", "/etc", "--", "true"])):
             done = subprocess.run([*WRAPPER, RINGSIDE, *args], check=False, text=True, **popen)
             check_equal(f"status of {args}, which said {done.stderr}", done.returncode, status)

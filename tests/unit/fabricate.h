@@ -145,7 +145,7 @@ static inline void fab__not_checked(struct fab *f, const char *rule, const char 
 	if (!list)
 		abort();
 	d->not_checked = list;
-	list[d->n_not_checked++] = (struct not_checked){ rule, strdup(why) };
+	list[d->n_not_checked++] = (struct not_checked){ .rule = rule, .why = strdup(why) };
 }
 
 enum { OP_READV = 1, OP_TIMEOUT = 11, OP_RECV = 27 };
@@ -269,9 +269,8 @@ static inline void fab__huge(struct fab *f)
 	f->s->duration_ns = 1;
 	fab__task(f, UINT32_MAX, "0123456789abcde", UINT32_MAX, UINT32_MAX);
 	sample__register(f->s, UINT32_MAX, UINT64_MAX, UINT64_MAX);
-	f->s->fidelity =
-		(struct fidelity){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-			UINT64_MAX, true };
+	memset(&f->s->fidelity, 0xff, offsetof(struct fidelity, missed_known));
+	f->s->fidelity.missed_known = true;
 }
 
 #endif

@@ -62,6 +62,26 @@ static inline struct op_stats *sample__op(struct ring_stats *r, unsigned int op)
 	return o;
 }
 
+/* A ring on which every counter differs, so that a sum of the wrong ones shows. */
+static inline void sample__fill(struct ring_stats *r, uint64_t unit)
+{
+	struct op_stats *read, *nop;
+
+	sample__op(r, OP_READ);
+	nop = sample__op(r, OP_NOP);
+	read = sample__op(r, OP_READ);
+	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
+		r->c[i] = unit * (1000 + i);
+	for (unsigned int i = 0; i < RS_SC_COUNT; i++) {
+		read->c[i] = unit * (100 + i);
+		nop->c[i] = unit * (200 + i);
+	}
+	r->in_flight_no_slot = unit * 3;
+	r->sq_dropped = (uint32_t)unit * 7;
+	read->in_flight = unit * 5;
+	nop->in_flight = unit * 11;
+}
+
 /* n requests of ns each. */
 static inline void sample__latency(struct op_stats *o, uint64_t ns, uint64_t n)
 {

@@ -223,7 +223,10 @@ static void out_of_memory_leaves_nothing(void **state)
 	struct snapshot *s = everything_wrong();
 
 	(void)state;
-	/* four findings of several facts each; then three sentences on what was not checked */
+	s->fidelity.rings_full = 50000;
+	add_batches(s, 9, 100, 20000)->batchless = 1;
+	sample__others(s)->batches_max = 20000;
+	/* four findings of several facts each, BATCH in part; then three sentences on what was not checked */
 	assert_true(starve(s) > 40);
 	for (unsigned int f = 0; f < RS_F_COUNT; f++)
 		s->features[f].level = FEATURE_OFF;

@@ -79,7 +79,8 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "kernel.features.submit"), "state how why");
 	assert_keys(at(j, "window"), "start_unix_ns duration_ns cpus");
 	assert_keys(at(j, "cost"), "estimated_cpu_ns events sample");
-	assert_keys(at(j, "fidelity"), "untracked table_full rings_full records_lost details_lost children_lost missed");
+	assert_keys(at(j, "fidelity"),
+		"untracked table_full rings_full series_full records_lost details_lost ambiguous unmatched children_lost missed");
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
 		"id pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
@@ -95,7 +96,7 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "ops.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");
 	assert_keys(at(j, "registers.0"), "op count errors latency_ns stacks");
 	assert_keys(at(j, "findings.0"), "rule severity title evidence advice ring op file stack");
-	assert_keys(at(j, "not_checked.0"), "rule why");
+	assert_keys(at(j, "not_checked.0"), "rule why in_part");
 	json_decref(j);
 	fab__free(&f);
 }

@@ -253,6 +253,8 @@ static void test_findings(void **state)
 	fab__finding(&f, SEVERITY_CRIT, "it is broken", 3, OP_READ);
 	fab__finding(&f, SEVERITY_INFO, "odd", 0, -1);
 	fab__not_checked(&f, "PUNT", "no event");
+	fab__not_checked(&f, "BATCH", "not on 2 rings");
+	f.d.not_checked[1].in_part = true;
 	j = render(&f);
 	assert_int_equal(json_array_size(at(j, "findings")), 2);
 	assert_text(j, "findings.0.rule", "RULE");
@@ -269,6 +271,9 @@ static void test_findings(void **state)
 	assert_null_at(j, "findings.1.op");
 	assert_text(j, "not_checked.0.rule", "PUNT");
 	assert_text(j, "not_checked.0.why", "no event");
+	assert_true(json_is_false(at(j, "not_checked.0.in_part")));
+	assert_text(j, "not_checked.1.rule", "BATCH");
+	assert_true(json_is_true(at(j, "not_checked.1.in_part")));
 	json_decref(j);
 	/* nobody asked the doctor */
 	j = report__json(&r);

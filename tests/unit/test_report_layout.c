@@ -167,9 +167,15 @@ static void test_interval(void **state)
 	assert_int_equal(count_of(text, "\n"), 2);
 	free(text);
 	fab__feature(&f, RS_F_PUNT, FEATURE_OFF, "");
+	/* the rings of an interval were there in it, also those that ended and those that are not listed */
 	f.s->rings[0].state = RING_CLOSED;
+	f.s->n_others = 2;
 	text = render_interval(&f, &o, false);
-	assert_begins(text, "22:13:22      0    602k    602k      0    n/a      32  ");
+	assert_begins(text, "22:13:22      3    602k    602k      0    n/a      32  ");
+	free(text);
+	/* on a terminal that is not wide: those in flight tell what DONE/S does */
+	text = render_interval(&f, &plain, true);
+	assert_begins(text, "TIME     RINGS SUBM/S  ERRS  PUNT FLIGHT    P50    P99    MAX BYTES/S TOP OP\n");
 	free(text);
 	f.s->fidelity.missed = 2;
 	text = render_interval(&f, &o, false);

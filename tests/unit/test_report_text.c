@@ -159,8 +159,8 @@ static void test_features_that_are_off(void **state)
 	for (i = RS_F_RING_CREATE; i < RS_F_COUNT; i++)
 		fab__feature(&f, i, FEATURE_OFF, "why");
 	text = render(&f);
-	/* all but submit and complete, six of them by name */
-	snprintf(more, sizeof(more), "; %d more.\n", RS_F_COUNT - 2 - 6);
+	/* six of them by name */
+	snprintf(more, sizeof(more), "; %d more.\n", RS_F_COUNT - RS_F_RING_CREATE - 6);
 	assert_has(text, more);
 	free(text);
 	fab__free(&f);
@@ -188,6 +188,13 @@ static void test_findings(void **state)
 	assert_lacks(text, "No findings");
 	assert_has(text, "\n2 rules checked.\nNot checked: PUNT (cannot observe punt: no such event).\n");
 	assert_true(strstr(text, "CRIT RULE") < strstr(text, "Requests by opcode"));
+	free(text);
+	/* a rule that judged all but some has been checked */
+	fab__not_checked(&f, "BATCH", "not on 2 rings");
+	f.d.not_checked[1].in_part = true;
+	text = render(&f);
+	assert_has(text, "\n2 rules checked.\nNot checked: PUNT (cannot observe punt: no such event).\n"
+			 "Checked in part: BATCH (not on 2 rings).\n");
 	free(text);
 	fab__free(&f);
 }
@@ -232,7 +239,7 @@ static void test_op_table(void **state)
 	free(row);
 	row = line_of(text, "RECV ");
 	assert_has(row, "  93.3%  ");
-	assert_has(row, "73.2MiB  1204: ECANCELED 1200,...");
+	assert_has(row, "73.2MiB  1204: ECANCELED 1200, +1");
 	free(row);
 	row = line_of(text, "FSYNC ");
 	assert_has(row, "   100%  ");
@@ -417,6 +424,10 @@ static void test_crowd_is_cut_and_says_so(void **state)
 	assert_has(text, "\n... and 992 more tasks\n");
 	assert_has(text, "\n... and 18 more kinds\n");
 	assert_int_equal(count_of(text, "worker-"), 16 + 8);
+	assert_has(text, " 0B 210k: EPERM +19\n");
+	assert_has(text, "\nSYNC_FILE_RANGE ");
+	/* the same advice once */
+	assert_int_equal(count_of(text, "Prepare all SQEs"), 1);
 	assert_in_range(count_of(text, "\n"), 60, 200);
 	free(text);
 	o.width = 200;
@@ -427,7 +438,9 @@ static void test_crowd_is_cut_and_says_so(void **state)
 	assert_has(text, "\nOpcodes by ring\n");
 	assert_int_equal(count_of(text, "  FSYNC "), 1000);
 	assert_has(text, "\nrest  NOP ");
-	assert_has(text, ", 14 more errnos\n");
+	/* 20 errnos: the most frequent, and how many more */
+	assert_has(text,
+		"  210k: EPERM 20.0k, ENOENT 19.0k, ESRCH 18.0k, EINTR 17.0k, EIO 16.0k, ENXIO 15.0k, +14\n");
 	free(text);
 	fab__free(&f);
 }
@@ -463,7 +476,24 @@ static void test_rings_without_an_entry(void **state)
 	text = render(&f);
 	assert_has(text,
 		"\nCounts exact, but 30 requests counted under no ring of their own (ring table\n  full).\n");
-	assert_has(text, "\n... and rings without an entry of their own with 30 requests (75.0%)\n");
+	assert_has(text, "\n... and 30 requests (75.0%) under no ring of their own\n");
+	free(text);
+	/* which table was it? */
+	f.s->fidelity.series_full = 30;
+	text = render(&f);
+	assert_has(text, " counted under no ring of their own (table of\n  rings' opcodes full).\n");
+	free(text);
+	f.s->fidelity.series_full = 29;
+	text = render(&f);
+	assert_has(text,
+		" counted under no ring of their own (tables of\n  rings and of their opcodes full).\n");
+	free(text);
+	/* beside rings that are only summed */
+	sample__op(f.s->others, OP_NOP)->c[RS_SC_SUBMITTED] += 60;
+	f.s->n_others = 4;
+	text = render(&f);
+	assert_has(text, "\n... and 4 more rings with 60 requests (60.0%)\n"
+			 "... and 30 requests (30.0%) under no ring of their own\n");
 	free(text);
 	fab__free(&f);
 }

@@ -105,6 +105,80 @@ static void batch_leaves_out_what_it_cannot_judge(void **state)
 	sample__free(s);
 }
 
+/* What was not judged and why, in order; nothing was found. */
+static void assert_unjudged(const struct snapshot *s, size_t n, const char *const whys[])
+{
+	struct diagnosis d = diagnose(s);
+
+	assert_int_equal(d.n_findings, 0);
+	assert_int_equal(d.n_not_checked, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(d.not_checked[i].rule, "BATCH");
+		assert_true(d.not_checked[i].in_part);
+		assert_string_equal(d.not_checked[i].why, whys[i]);
+	}
+	diagnosis__free(&d);
+}
+
+/* Batches are the ring's, of its SQEs some are counted elsewhere: the mean is at least what is known. */
+static void batch_says_which_rings_it_cannot_judge(void **state)
+{
+	static const char *const one[] = { "not on 1 ring that had no room for all opcodes: --max-rings" };
+	static const char *const two[] = { "not on 2 rings that had no room for all opcodes: --max-rings" };
+	struct snapshot *s = sample__snapshot();
+
+	(void)state;
+	/* healthy whatever else they did: few submissions; slow; large already */
+	add_batches(s, 1, 100, 999)->batchless = 1;
+	add_batches(s, 2, 100, 9999)->batchless = 1;
+	add_batches(s, 3, 30000, 20000)->batchless = 1;
+	add_batches(s, 4, 100, 20000)->batchless = 1;
+	s->rings[3].sq_tid = 71;
+	assert_healthy(s);
+	add_batches(s, 5, 20000, 20000)->batchless = 1;
+	assert_unjudged(s, 1, one);
+	add_batches(s, 6, 29999, 20000)->batchless = 2;
+	assert_unjudged(s, 1, two);
+	/* they are no part of a finding */
+	add_batches(s, 7, 20000, 20000);
+	assert_severity(s, SEVERITY_WARN);
+	sample__free(s);
+}
+
+static void batch_says_that_rings_had_no_entry(void **state)
+{
+	static const char *const why[] = { "not on rings that found the ring table full: --max-rings" };
+	struct snapshot *s = sample__snapshot();
+
+	(void)state;
+	sample__op(sample__others(s), OP_NOP)->c[RS_SC_SUBMITTED] = 100000;
+	s->others->batchless = 100000;
+	s->n_others = 0;
+	/* nearly all of them were submitted on rings with an entry */
+	s->fidelity.rings_full = 100000;
+	s->fidelity.series_full = 90001;
+	assert_healthy(s);
+	s->fidelity.series_full = 90000;
+	assert_unjudged(s, 1, why);
+	sample__free(s);
+}
+
+static void batch_says_how_many_rings_are_only_summed(void **state)
+{
+	static const char *const why[] = { "not on 3 rings that are only summed: --max-report-rings" };
+	struct snapshot *s = sample__snapshot();
+
+	(void)state;
+	/* many batches in all, and no ring with enough of them */
+	sample__others(s)->c[RS_RC_BATCHES] = 1000000;
+	s->others->batches_max = 9999;
+	s->n_others = 3;
+	assert_healthy(s);
+	s->others->batches_max = 10000;
+	assert_unjudged(s, 1, why);
+	sample__free(s);
+}
+
 static void rings_of_one_program_are_one_finding(void **state)
 {
 	struct snapshot *s = sample__snapshot();
@@ -181,6 +255,9 @@ int main(void)
 		cmocka_unit_test(batch_near_misses),
 		cmocka_unit_test(batch_one_request_at_a_time_is_info),
 		cmocka_unit_test(batch_leaves_out_what_it_cannot_judge),
+		cmocka_unit_test(batch_says_which_rings_it_cannot_judge),
+		cmocka_unit_test(batch_says_that_rings_had_no_entry),
+		cmocka_unit_test(batch_says_how_many_rings_are_only_summed),
 		cmocka_unit_test(rings_of_one_program_are_one_finding),
 		cmocka_unit_test(programs_are_told_apart),
 		cmocka_unit_test(severities_are_told_apart),

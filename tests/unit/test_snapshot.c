@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Totals, sums, the opcode list, differences; ownership is checked by the leak sanitizer. */
+/* Totals, sums, the opcode list; ownership is checked by the leak sanitizer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,33 +7,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sample.h"
 #include "scarce.h"
 #include "snapshot.h"
-
-/* A ring on which every counter differs, so that a sum of the wrong ones shows. */
-static void fill_ring(struct ring_stats *r, uint64_t unit)
-{
-	struct op_stats *read, *nop;
-
-	sample__op(r, OP_READ);
-	nop = sample__op(r, OP_NOP);
-	read = sample__op(r, OP_READ);
-	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
-		r->c[i] = unit * (1000 + i);
-	for (unsigned int i = 0; i < RS_SC_COUNT; i++) {
-		read->c[i] = unit * (100 + i);
-		nop->c[i] = unit * (200 + i);
-	}
-	r->in_flight_no_slot = unit * 3;
-	r->sq_dropped = (uint32_t)unit * 7;
-	read->in_flight = unit * 5;
-	nop->in_flight = unit * 11;
-}
 
 static uint64_t both_ops(unsigned int i)
 {
@@ -46,7 +25,7 @@ static void totals_name_the_right_counters(void **state)
 	struct totals t;
 
 	(void)state;
-	fill_ring(&r, 1);
+	sample__fill(&r, 1);
 	t = ring_stats__totals(&r);
 	assert_int_equal(t.submitted, both_ops(RS_SC_SUBMITTED));
 	assert_int_equal(t.in_flight_at_attach, both_ops(RS_SC_AT_ATTACH));
@@ -121,8 +100,8 @@ static void snapshot_totals_sum_rings_and_others(void **state)
 	assert_int_equal(t.submitted + t.completed + t.batches, 0);
 	assert_true(t.batches_known);
 
-	fill_ring(sample__ring(s, 1), 1);
-	fill_ring(sample__ring(s, 2), 10);
+	sample__fill(sample__ring(s, 1), 1);
+	sample__fill(sample__ring(s, 2), 10);
 	one = ring_stats__totals(&s->rings[0]);
 	t = snapshot__totals(s);
 	/* all are uint64_t but the flag at the end */
@@ -130,7 +109,7 @@ static void snapshot_totals_sum_rings_and_others(void **state)
 		assert_int_equal(((uint64_t *)&t)[i], 11 * ((uint64_t *)&one)[i]);
 	assert_true(t.batches_known);
 
-	fill_ring(sample__others(s), 100);
+	sample__fill(sample__others(s), 100);
 	t = snapshot__totals(s);
 	for (size_t i = 0; i < offsetof(struct totals, batches_known) / sizeof(uint64_t); i++)
 		assert_int_equal(((uint64_t *)&t)[i], 111 * ((uint64_t *)&one)[i]);
@@ -244,8 +223,8 @@ static void ring_add_takes_what_can_be_added(void **state)
 	struct ring_stats sum = { .id = 0, .fd = -1 }, a = { .id = 1, .fd = 5 }, b = { .id = 2, .fd = 6 };
 
 	(void)state;
-	fill_ring(&a, 1);
-	fill_ring(&b, 10);
+	sample__fill(&a, 1);
+	sample__fill(&b, 10);
 	a.cq_depth_max = 9;
 	b.cq_depth_max = 4;
 	a.sq_cpu_ns = b.sq_cpu_ns = 77;
@@ -265,267 +244,162 @@ static void ring_add_takes_what_can_be_added(void **state)
 	ring_stats__free(&b);
 }
 
-/* Two pictures of one observation, ten seconds apart: ring 3 is new, ring 2 left the list for the others. */
-static struct snapshot *first_picture(void)
+static void copy_owns_its_memory(void **state)
 {
+	struct ring_stats r = { .id = 7, .fd = 5, .cgroup = strdup("/a.slice"), .state = RING_CLOSING }, copy;
+	struct rs_lat gap = { .min_ns = 40, .max_ns = 40, .sum_ns = 40, .buckets[20] = 1 };
+	size_t n = 0;
+	int err;
+
+	(void)state;
+	assert_non_null(r.cgroup);
+	sample__fill(&r, 1);
+	assert_int_equal(op_stats__add_errno(&r.ops[0], EIO, 2), 0);
+	assert_int_equal(op_stats__add_extra(&r.ops[1].multishot_gap, &gap), 0);
+	assert_int_equal(op_stats__add_extra(&r.ops[1].notif_delay, &gap), 0);
+	memset(&copy, 0x5a, sizeof(copy));
+	do {
+		scarce__begin(n++);
+		err = ring_stats__copy(&r, &copy);
+		scarce__end();
+		assert_true(err == 0 || (err == -ENOMEM && copy.id == 0x5a5a5a5a));
+	} while (err);
+	assert_int_equal(n, 6); /* ops, cgroup, errnos, two distributions */
+	r.cgroup[1] = 'b';
+	r.ops[0].c[RS_SC_SUBMITTED] = 0;
+	r.ops[0].errnos[0].count = 0;
+	r.ops[1].multishot_gap->sum_ns = 0;
+	r.ops[1].notif_delay->sum_ns = 0;
+	assert_int_equal(copy.id, 7);
+	assert_int_equal(copy.state, RING_CLOSING);
+	assert_string_equal(copy.cgroup, "/a.slice");
+	assert_memory_equal(copy.c, r.c, sizeof(r.c));
+	assert_int_equal(copy.n_ops, 2);
+	assert_int_equal(copy.ops[0].c[RS_SC_SUBMITTED], 200 + RS_SC_SUBMITTED);
+	assert_int_equal(copy.ops[0].errnos[0].count, 2);
+	assert_int_equal(copy.ops[1].multishot_gap->sum_ns, 40);
+	assert_int_equal(copy.ops[1].notif_delay->sum_ns, 40);
+	ring_stats__free(&r);
+	ring_stats__free(&copy);
+	/* one without anything */
+	assert_int_equal(ring_stats__copy(&r, &copy), 0);
+	assert_null(copy.ops);
+	ring_stats__free(&copy);
+}
+
+static void sum_knows_the_most_batches_of_one_ring(void **state)
+{
+	struct ring_stats sum = { 0 }, all = { 0 }, r = { .id = 1 };
+
+	(void)state;
+	r.c[RS_RC_BATCHES] = 70;
+	assert_int_equal(ring_stats__add(&sum, &r), 0);
+	r.c[RS_RC_BATCHES] = 90;
+	assert_int_equal(ring_stats__add(&sum, &r), 0);
+	r.c[RS_RC_BATCHES] = 80;
+	assert_int_equal(ring_stats__add(&sum, &r), 0);
+	r.c[RS_RC_BATCHES] = 1000;
+	r.sq_tid = 5; /* passes of the kernel's thread */
+	assert_int_equal(ring_stats__add(&sum, &r), 0);
+	assert_int_equal(sum.batches_max, 90);
+	assert_int_equal(sum.c[RS_RC_BATCHES], 1240);
+	/* a sum of sums */
+	assert_int_equal(ring_stats__add(&all, &sum), 0);
+	assert_int_equal(all.batches_max, 90);
+}
+
+static struct snapshot *five_rings(void)
+{
+	static const uint64_t requests[] = { 30, 50, 10, 50, 40 };
 	struct snapshot *s = sample__snapshot();
-	struct ring_stats *r = sample__ring(s, 1);
 
-	s->start_unix_ns = 1000;
-	s->duration_ns = 10000000000;
-	s->fidelity = (struct fidelity){ .untracked = 1,
-		.table_full = 2,
-		.rings_full = 3,
-		.records_lost = 4,
-		.missed = 5,
-		.missed_known = true };
-	fill_ring(r, 1);
-	r->created_in_window = true;
-	r->sq_tid = 44;
-	r->sq_cpu_known = true;
-	r->sq_cpu_ns = 1000;
-	r->sq_alive_ns = 5000;
-	assert_int_equal(op_stats__add_errno(sample__op(r, OP_READ), EIO, 4), 0);
-	assert_int_equal(op_stats__add_errno(sample__op(r, OP_READ), ENOENT, 4), 0);
-	sample__latency(sample__op(r, OP_READ), 300, 10);
-	fill_ring(sample__ring(s, 2), 1);
-	sample__register(s, 0, 3, 1);
-	sample__register(s, 2, 1, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct op_stats *o = sample__op(sample__ring(s, i + 1), OP_READ);
+
+		/* older requests count as much */
+		o->c[i % 2 ? RS_SC_AT_ATTACH : RS_SC_SUBMITTED] = requests[i];
+		assert_int_equal(ring_stats__requests(&s->rings[i]), requests[i]);
+	}
 	return s;
 }
 
-static struct snapshot *second_picture(void)
+static void limit_keeps_the_busiest(void **state)
 {
-	struct snapshot *s = first_picture();
-	struct ring_stats *r = &s->rings[0];
-
-	s->duration_ns = 20000000000;
-	s->fidelity = (struct fidelity){ .untracked = 2,
-		.table_full = 4,
-		.rings_full = 6,
-		.records_lost = 8,
-		.missed = 10,
-		.missed_known = true };
-	fill_ring(r, 3);
-	r->cgroup = strdup("/system.slice/db.service");
-	assert_non_null(r->cgroup);
-	r->cq_depth_max = 12;
-	r->state = RING_CLOSING;
-	r->sq_cpu_ns = 4000;
-	r->sq_alive_ns = 15000;
-	assert_int_equal(op_stats__add_errno(sample__op(r, OP_READ), EIO, 6), 0);
-	sample__latency(sample__op(r, OP_READ), 70000, 2);
-	/* the second ring's uid becomes another's; what it had is in others now */
-	ring_stats__free(&s->rings[1]);
-	memset(&s->rings[1], 0, sizeof(s->rings[1]));
-	s->rings[1] =
-		(struct ring_stats){ .id = 3, .uid = (2u << 16) | 2, .fd = -1, .created_in_window = true };
-	fill_ring(&s->rings[1], 2);
-	fill_ring(sample__others(s), 4);
-	sample__register(s, 0, 5, 1);
-	s->tasks = calloc(1, sizeof(*s->tasks));
-	assert_non_null(s->tasks);
-	s->tasks[0] = (struct task_stats){ .pid = 9, .tid = 10, .workers_bounded_max = 8 };
-	s->n_tasks = 1;
-	return s;
-}
-
-static void delta_of_the_head(void **state)
-{
-	struct snapshot *prev = first_picture(), *cur = second_picture(), d;
+	static const struct {
+		size_t n, n_others;
+		uint32_t ids[5];
+	} rows[] = { { 9, 0, { 1, 2, 3, 4, 5 } }, { 5, 0, { 1, 2, 3, 4, 5 } }, { 4, 1, { 1, 2, 4, 5 } },
+		{ 3, 2, { 2, 4, 5 } }, { 1, 4, { 2 } }, { 0, 5, { 0 } } };
 
 	(void)state;
-	assert_int_equal(snapshot__delta(prev, cur, &d), 0);
-	assert_true(d.interval);
-	assert_int_equal(d.start_unix_ns, 1000 + 10000000000);
-	assert_int_equal(d.duration_ns, 10000000000);
-	assert_int_equal(d.cpus, cur->cpus);
-	assert_string_equal(d.kernel_release, cur->kernel_release);
-	assert_memory_equal(d.features, cur->features, sizeof(d.features));
-	assert_int_equal(d.fidelity.untracked, 1);
-	assert_int_equal(d.fidelity.table_full, 2);
-	assert_int_equal(d.fidelity.rings_full, 3);
-	assert_int_equal(d.fidelity.records_lost, 4);
-	assert_int_equal(d.fidelity.missed, 5);
-	assert_true(d.fidelity.missed_known);
-	assert_int_equal(d.n_tasks, 1);
-	assert_int_equal(d.tasks[0].workers_bounded_max, 8);
-	assert_int_equal(d.n_registers, 1); /* opcode 2 was not called again */
-	assert_int_equal(d.registers[0].op, 0);
-	assert_int_equal(d.registers[0].count, 5);
-	assert_int_equal(d.registers[0].errors, 1);
-	snapshot__free(&d);
-	sample__free(prev);
-	sample__free(cur);
-}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct snapshot *s = five_rings();
+		struct totals before = snapshot__totals(s), after;
 
-static void delta_of_rings(void **state)
-{
-	struct snapshot *prev = first_picture(), *cur = second_picture(), d;
-	const struct ring_stats *r;
-
-	(void)state;
-	assert_int_equal(snapshot__delta(prev, cur, &d), 0);
-	assert_int_equal(d.n_rings, 2);
-	r = &d.rings[0];
-	assert_int_equal(r->id, 1);
-	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
-		assert_int_equal(r->c[i], 2 * (1000 + i));
-	assert_int_equal(r->sq_dropped, 14);
-	assert_int_equal(r->sq_cpu_ns, 3000);
-	assert_int_equal(r->sq_alive_ns, 10000);
-	assert_true(r->sq_cpu_known);
-	assert_false(r->created_in_window); /* in this interval it was not */
-	assert_string_equal(r->cgroup, "/system.slice/db.service");
-	assert_ptr_not_equal(r->cgroup, cur->rings[0].cgroup);
-	/* gauges are the later ones */
-	assert_int_equal(r->cq_depth_max, 12);
-	assert_int_equal(r->state, RING_CLOSING);
-	assert_int_equal(r->in_flight_no_slot, 9);
-	assert_int_equal(r->ops[1].in_flight, 15);
-	assert_int_equal(r->ops[1].c[RS_SC_SUBMITTED], 2 * (100 + RS_SC_SUBMITTED));
-	assert_int_equal(r->ops[1].n_errnos, 1);
-	assert_int_equal(r->ops[1].errnos[0].err, EIO);
-	assert_int_equal(r->ops[1].errnos[0].count, 6);
-	assert_int_equal(r->ops[1].lat.sum_ns, 140000);
-	assert_in_range(r->ops[1].lat.min_ns, 66000, 70000);
-	/* a new ring counts whole */
-	assert_int_equal(d.rings[1].id, 3);
-	assert_true(d.rings[1].created_in_window);
-	assert_int_equal(d.rings[1].c[RS_RC_BATCHES], 2 * (1000 + RS_RC_BATCHES));
-	/* 4 now, of which 1 was ring 2's before */
-	assert_int_equal(d.others->c[RS_RC_BATCHES], 3 * (1000 + RS_RC_BATCHES));
-	assert_int_equal(d.others->ops[0].c[RS_SC_SUBMITTED], 3 * (200 + RS_SC_SUBMITTED));
-	snapshot__free(&d);
-	sample__free(prev);
-	sample__free(cur);
-}
-
-static void delta_adds_up(void **state)
-{
-	struct snapshot *prev = first_picture(), *cur = second_picture(), d;
-	struct totals a, b, c;
-
-	(void)state;
-	assert_int_equal(snapshot__delta(prev, cur, &d), 0);
-	a = snapshot__totals(prev);
-	b = snapshot__totals(&d);
-	c = snapshot__totals(cur);
-	assert_int_equal(a.submitted + b.submitted, c.submitted);
-	assert_int_equal(a.completed + b.completed, c.completed);
-	assert_int_equal(a.bytes + b.bytes, c.bytes);
-	assert_int_equal(a.waits + b.waits, c.waits);
-	assert_int_equal(b.in_flight, c.in_flight);
-	snapshot__free(&d);
-	sample__free(prev);
-	sample__free(cur);
-}
-
-static void delta_is_never_negative(void **state)
-{
-	struct snapshot *prev = second_picture(), *cur = first_picture(), d;
-	struct totals t;
-
-	(void)state;
-	/* the wrong way round: whatever differs is 0; ring 2, unknown to prev, counts whole */
-	assert_int_equal(snapshot__delta(prev, cur, &d), 0);
-	assert_int_equal(d.duration_ns, 0);
-	assert_int_equal(d.fidelity.missed, 0);
-	assert_null(d.others);
-	t = ring_stats__totals(&d.rings[0]);
-	assert_int_equal(t.submitted + t.completed + t.errors + t.batches + t.bytes + t.sq_dropped, 0);
-	assert_int_equal(d.rings[0].ops[1].n_errnos, 0);
-	assert_int_equal(d.rings[0].sq_cpu_ns, 0);
-	assert_int_equal(d.rings[1].c[RS_RC_BATCHES], 1000 + RS_RC_BATCHES);
-	snapshot__free(&d);
-	sample__free(prev);
-	sample__free(cur);
-}
-
-static void delta_matches_many_rings(void **state)
-{
-	struct snapshot *prev = sample__snapshot(), *cur = sample__snapshot(), d;
-
-	(void)state;
-	/* uids in another order than ids: slots are used again */
-	for (uint32_t i = 1; i <= 300; i++) {
-		struct ring_stats *p = sample__ring(prev, i), *c = sample__ring(cur, i);
-
-		p->uid = c->uid = (i * 7919) % 1009;
-		p->c[RS_RC_BATCHES] = i;
-		c->c[RS_RC_BATCHES] = 3 * i;
+		assert_int_equal(snapshot__limit_rings(s, rows[i].n), 0);
+		assert_int_equal(s->n_rings, 5 - rows[i].n_others);
+		assert_int_equal(s->n_others, rows[i].n_others);
+		for (size_t k = 0; k < s->n_rings; k++)
+			assert_int_equal(s->rings[k].id, rows[i].ids[k]);
+		after = snapshot__totals(s);
+		assert_int_equal(before.submitted, after.submitted);
+		assert_int_equal(before.in_flight_at_attach, after.in_flight_at_attach);
+		sample__free(s);
 	}
-	assert_int_equal(snapshot__delta(prev, cur, &d), 0);
-	for (uint32_t i = 1; i <= 300; i++) {
-		assert_int_equal(d.rings[i - 1].id, i);
-		assert_int_equal(d.rings[i - 1].c[RS_RC_BATCHES], 2 * i);
-	}
-	snapshot__free(&d);
-	sample__free(prev);
-	sample__free(cur);
 }
 
-static void delta_of_others_known_before(void **state)
+static void limit_out_of_memory_changes_nothing(void **state)
 {
-	struct snapshot *prev = second_picture(), *cur = second_picture(), d;
+	struct snapshot *s = five_rings();
+	size_t n = 0;
+	int err;
 
 	(void)state;
-	fill_ring(cur->others, 9);
-	assert_int_equal(op_stats__add_errno(&cur->others->ops[0], EIO, 3), 0);
-	assert_int_equal(snapshot__delta(prev, cur, &d), 0);
-	assert_int_equal(d.n_others, 1);
-	assert_int_equal(d.others->c[RS_RC_WAITS], 5 * (1000 + RS_RC_WAITS));
-	/* an error that had not occurred before */
-	assert_int_equal(d.others->ops[0].n_errnos, 1);
-	assert_int_equal(d.others->ops[0].errnos[0].count, 3);
-	snapshot__free(&d);
-	sample__free(prev);
-	sample__free(cur);
+	sample__fill(sample__others(s), 1);
+	do {
+		scarce__begin(n++);
+		err = snapshot__limit_rings(s, 2);
+		scarce__end();
+		assert_true(err == 0 || (err == -ENOMEM && s->n_rings == 5 && s->n_others == 1));
+	} while (err);
+	assert_true(n > 3);
+	assert_int_equal(s->n_rings, 2);
+	assert_int_equal(s->n_others, 4);
+	assert_int_equal(sample__op(s->others, OP_READ)->c[RS_SC_SUBMITTED],
+		100 + RS_SC_SUBMITTED + 30 + 10 + 40);
+	sample__free(s);
 }
 
 static void out_of_memory_leaves_nothing(void **state)
 {
-	struct snapshot *prev = first_picture(), *cur = second_picture(), d;
+	struct snapshot *s = sample__snapshot();
 	struct op_list l = { .n = 77 };
 	size_t n = 0;
 	int err;
 
 	(void)state;
-	memset(&d, 0x5a, sizeof(d));
+	sample__fill(sample__ring(s, 1), 1);
+	sample__fill(sample__others(s), 1);
+	assert_int_equal(op_stats__add_errno(s->rings[0].ops, EIO, 2), 0);
 	do {
 		scarce__begin(n++);
-		err = snapshot__delta(prev, cur, &d);
-		scarce__end();
-		assert_true(err == 0 || (err == -ENOMEM && d.n_rings == (size_t)0x5a5a5a5a5a5a5a5a));
-	} while (err);
-	assert_true(n > 12);
-	snapshot__free(&d);
-
-	n = 0;
-	do {
-		scarce__begin(n++);
-		err = snapshot__ops(cur, &l);
+		err = snapshot__ops(s, &l);
 		scarce__end();
 		assert_true(err == 0 || (err == -ENOMEM && l.n == 77 && !l.ops));
 	} while (err);
 	assert_true(n > 3);
 	op_list__free(&l);
-	sample__free(prev);
-	sample__free(cur);
+	sample__free(s);
 }
 
 static void freeing_nothing(void **state)
 {
-	struct snapshot empty = { 0 }, d;
+	struct snapshot empty = { 0 };
 
 	(void)state;
 	snapshot__free(NULL);
 	ring_stats__free(NULL);
 	op_list__free(NULL);
-	assert_int_equal(snapshot__delta(&empty, &empty, &d), 0);
-	assert_int_equal(d.n_rings + d.n_tasks + d.n_registers, 0);
-	snapshot__free(&d);
-	snapshot__free(&d);
 	snapshot__free(&empty);
 }
 
@@ -540,12 +414,10 @@ int main(void)
 		cmocka_unit_test(errnos_stand_by_count),
 		cmocka_unit_test(op_list_merges_and_sorts),
 		cmocka_unit_test(ring_add_takes_what_can_be_added),
-		cmocka_unit_test(delta_of_the_head),
-		cmocka_unit_test(delta_of_rings),
-		cmocka_unit_test(delta_adds_up),
-		cmocka_unit_test(delta_is_never_negative),
-		cmocka_unit_test(delta_matches_many_rings),
-		cmocka_unit_test(delta_of_others_known_before),
+		cmocka_unit_test(copy_owns_its_memory),
+		cmocka_unit_test(sum_knows_the_most_batches_of_one_ring),
+		cmocka_unit_test(limit_keeps_the_busiest),
+		cmocka_unit_test(limit_out_of_memory_changes_nothing),
 		cmocka_unit_test(out_of_memory_leaves_nothing),
 		cmocka_unit_test(freeing_nothing),
 	};

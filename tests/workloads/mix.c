@@ -25,6 +25,7 @@ static const struct scene {
 	{ "silent-write", scene_silent_write, 3 },
 	{ "shot", scene_shot, 8 },
 	{ "shoot", scene_shoot, 10 },
+	{ "twins", scene_twins, 4 },
 	{ "ticks", scene_ticks, 2 },
 	{ "zerocopy", scene_zerocopy, 4 },
 	{ "messages", scene_messages, 6 },
@@ -35,15 +36,16 @@ static const struct scene {
 	{ "sync-cancel", scene_sync_cancel, 2 },
 	{ "bad-entries", scene_bad_entries, 4 },
 	{ "overflow", scene_overflow, 6 },
+	{ "flood", scene_flood, 5 },
 	{ "feed", scene_feed, 6 },
 	{ "reap", scene_reap, 5 },
 	{ "quiesce", scene_quiesce, 3 },
 	{ "resize", scene_resize, 5 },
+	{ "impossible", scene_impossible, 4 },
 	{ "close", scene_close, 5 },
 };
 
 #define MIX_WORKERS 128
-#define MIX_FIRST_FD 32
 #define N_SCENES (sizeof(scenes) / sizeof(scenes[0]))
 
 struct mix_options {
@@ -97,7 +99,7 @@ static uint32_t choose_flags(struct program *p)
 		flags |= IORING_SETUP_R_DISABLED;
 	if (chance(p, 15))
 		flags |= MIX_SETUP_NO_MMAP;
-	if (flags & MIX_SETUP_NO_MMAP && chance(p, 60) && !p->one_is_fileless)
+	if (flags & MIX_SETUP_NO_MMAP && chance(p, 60))
 		flags |= MIX_SETUP_REGISTERED_FD_ONLY;
 	return flags | IORING_SETUP_CLAMP;
 }
@@ -131,7 +133,7 @@ static void register_things(struct program *p, struct mring *r)
 static void program__open_ring(struct program *p, struct mring *r)
 {
 	struct io_uring_params params = { .flags = choose_flags(p), .sq_thread_idle = 1 + below(p, 3) };
-	uint32_t entries = 1u << below(p, 7);
+	uint32_t entries = 1u << below(p, 8);
 	struct mring *friend = &p->rings[below(p, MIX_LIVE_RINGS)];
 	struct mix_truth *t = program__truth(p);
 	int err;
@@ -142,7 +144,7 @@ static void program__open_ring(struct program *p, struct mring *r)
 	params.flags |= IORING_SETUP_CQSIZE;
 	if (friend->open && friend->fd >= 0 && chance(p, 40)) {
 		params.flags |= IORING_SETUP_ATTACH_WQ;
-		params.wq_fd = (uint32_t)friend->fd;
+		params.wq_fd = (uint32_t) friend->fd;
 	}
 	err = mring__open(r, t, entries, &params);
 	if (err) {
@@ -151,11 +153,11 @@ static void program__open_ring(struct program *p, struct mring *r)
 	}
 	if (err)
 		die(1, "io_uring_setup: %s", strerror(-err));
-	p->one_is_fileless |= r->fd < 0;
 	r->shuffle = below(p, entries);
 	say(p, "  ring %u: opened, %u SQ entries, %u CQ entries, flags 0x%x", ring__index(p, r),
 		r->sq_entries, r->cq_entries, r->flags);
-	if (mring__has(r, IORING_SETUP_R_DISABLED) && mring__register(r, IORING_REGISTER_ENABLE_RINGS, NULL, 0))
+	if (mring__has(r, IORING_SETUP_R_DISABLED) &&
+		mring__register(r, IORING_REGISTER_ENABLE_RINGS, NULL, 0))
 		die(1, "a ring can't be enabled");
 	register_things(p, r);
 }
@@ -173,7 +175,7 @@ static void program__probe(struct program *p)
 	if (mring__register(&r, IORING_REGISTER_PROBE, probe, 256))
 		die(WORK_SKIP, "this kernel can't tell which opcodes it knows");
 	p->last_op = probe->last_op;
-	mring__close(&r, p->nothing);
+	mring__close(&r);
 }
 
 /* --- a program --------------------------------------------------------------------- */
@@ -231,6 +233,7 @@ static void program__finish(struct program *p)
 			continue;
 		}
 		ring__submit(p, r);
+		add_mutes(p, r);
 		ring__reap(p, r);
 		ring__settle(p, r);
 		ring__quiesce_aux(p, r);
@@ -275,8 +278,7 @@ static void print_outcome(struct outcome *out, uint64_t seed, FILE *f)
 	fputs(",\"rings\":[", f);
 	for (uint32_t i = 0; i < out->n_truths; i++) {
 		fputs(i ? ",{" : "{", f);
-		mix_put(f, "", "fd", out->truths[i].fd < 0 ? WORK_UNKNOWN : (uint64_t)out->truths[i].fd);
-		fprintf(f, ",\"setup_flags\":%u,", out->truths[i].setup_flags);
+		mix_truth__print_ring(&out->truths[i], f);
 		mix_truth__print(&out->truths[i], f);
 		fputs("}", f);
 	}
@@ -328,21 +330,16 @@ static void open_files(struct program *p, const char *dir)
 	p->scratch = work__file(&w, MIX_FILE_BYTES, O_RDWR);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->file);
 	p->direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	p->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* numbers that a ring without a file may have */
-	for (int fd = p->nothing; fd >= 0 && fd < MIX_FIRST_FD;)
-		fd = fcntl(p->nothing, F_DUPFD_CLOEXEC, 0);
-	if (fcntl(MIX_FIRST_FD, F_GETFD) < 0)
-		die(1, "too few file descriptors");
 }
 
 __attribute__((noreturn)) static void usage(int status)
 {
 	FILE *f = status ? stderr : stdout;
 
-	fprintf(f, "usage: %s --seed N [--count PROGRAMS] [--dir DIR] [--out FILE] [--verbose]\n"
-		   "       [--steps N] [--only SCENE,...] [--without SCENE,...]\n"
-		   "scenes:",
+	fprintf(f,
+		"usage: %s --seed N [--count PROGRAMS] [--dir DIR] [--out FILE] [--verbose]\n"
+		"       [--steps N] [--only SCENE,...] [--without SCENE,...]\n"
+		"scenes:",
 		program_invocation_short_name);
 	for (size_t i = 0; i < N_SCENES; i++)
 		fprintf(f, " %s", scenes[i].name);

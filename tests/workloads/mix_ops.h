@@ -385,7 +385,8 @@ static void op_epoll_ctl(struct program *p, struct mring *r, struct req *q)
 	e->events = EPOLLIN;
 	q->fds[0] = epoll_create1(EPOLL_CLOEXEC);
 	req__pair(q, 1);
-	io_uring_prep_epoll_ctl(q->sqe, q->fds[0], q->fds[1], chance(p, 70) ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, e);
+	io_uring_prep_epoll_ctl(q->sqe, q->fds[0], q->fds[1], chance(p, 70) ? EPOLL_CTL_ADD : EPOLL_CTL_MOD,
+		e);
 }
 
 static void op_pipe(struct program *p, struct mring *r, struct req *q)

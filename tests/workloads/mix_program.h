@@ -11,7 +11,7 @@
 
 #include "mix_ring.h"
 
-#define MIX_REQS 16384
+#define MIX_REQS 32768
 #define MIX_FDS 6
 #define MIX_ARENA (8u << 20)
 #define MIX_LIVE_RINGS 3
@@ -33,22 +33,22 @@ struct req {
 	uint8_t op, flags;
 	bool rejected;
 	bool early;	/* refused before its flags had any effect */
-	bool crowd;	/* shares its user_data with the next one of its group */
+	bool crowd;	/* shares its user_data with the others of its group */
+	bool mixed;	/* which are of other opcodes */
 	bool multishot; /* F_MORE does not mean zero-copy */
 	bool zerocopy;
 	bool ended;  /* its own CQE was seen */
-	bool announced; /* it said that a notification follows */
-	bool notify;	/* which is still to come */
+	bool notify; /* which is still to come */
 	bool notified;
 	bool touched;  /* something was done to it: it may end by itself */
 	bool gives_fd; /* its result is a file descriptor to close */
 	uint8_t feed;
-	bool waits; /* for something, or has many CQEs */
+	bool waits;	  /* for something, or has many CQEs */
 	uint8_t aux_ring; /* 1 + the ring that gets a CQE if this one succeeds */
 	int32_t res;
-	uint32_t want;	/* transferring less breaks a chain */
-	uint32_t len;	/* upper bound of its result in bytes */
-	uint32_t n_cqes; /* multishot */
+	uint32_t want;	  /* transferring less breaks a chain */
+	uint32_t len;	  /* upper bound of its result in bytes */
+	uint32_t n_cqes;  /* multishot */
 	int fds[MIX_FDS]; /* closed when it is over; a feed writes to fds[1] */
 	uint32_t *futex;
 };
@@ -57,9 +57,10 @@ struct group {
 	uint32_t first;
 	uint16_t n;
 	uint8_t ring;
-	bool skips;    /* some member asks for no CQE */
-	bool rejects;  /* some member is refused */
-	bool proven;   /* everything silent in it is known to have ended */
+	bool skips;   /* some member asks for no CQE */
+	bool rejects; /* some member is refused */
+	bool proven;  /* everything silent in it is known to have ended */
+	uint8_t next; /* of a crowd: the member that has the next CQE, if it has not ended */
 };
 
 struct program {
@@ -76,8 +77,7 @@ struct program {
 	size_t arena_used;
 	bool verbose;
 	unsigned int last_op; /* highest opcode that the kernel knows */
-	int dir, file, scratch, direct, nothing;
-	bool one_is_fileless; /* a ring without a file is known by its index, of which there is one */
+	int dir, file, scratch, direct;
 	char *file_buf; /* page aligned, for transfers */
 	uint32_t n_names;
 	unsigned int step;
@@ -179,6 +179,8 @@ static uint32_t req__index(struct program *p, const struct req *q)
 
 static uint64_t req__user_data(struct program *p, const struct req *q)
 {
+	if (q->crowd)
+		q = &p->reqs[p->groups[q->group].first];
 	return (uint64_t)q->tag << 32 | req__index(p, q);
 }
 
@@ -209,10 +211,7 @@ static void req__close_book(struct program *p, struct group *g, struct req *q)
 
 	q->op = q->sqe->opcode;
 	q->flags = q->sqe->flags;
-	if (q->crowd)
-		q->sqe->user_data = req__user_data(p, &p->reqs[g->first]);
-	else
-		q->sqe->user_data = req__user_data(p, q);
+	q->sqe->user_data = req__user_data(p, q);
 	req__judge(r, q);
 	g->rejects |= q->rejected;
 	g->skips |= !!(q->flags & IOSQE_CQE_SKIP_SUCCESS);
@@ -399,7 +398,8 @@ static uint32_t ring__settle(struct program *p, struct mring *r)
 /* --- CQEs ------------------------------------------------------------------- */
 static struct req *program__req(struct program *p, uint64_t user_data)
 {
-	uint32_t i = (uint32_t)user_data, end;
+	uint32_t i = (uint32_t)user_data;
+	const struct group *g;
 	struct req *q;
 
 	if (i >= p->n_reqs)
@@ -407,15 +407,18 @@ static struct req *program__req(struct program *p, uint64_t user_data)
 	q = &p->reqs[i];
 	if (q->tag != user_data >> 32 && q->next_tag != user_data >> 32)
 		return NULL;
-	for (end = p->groups[q->group].first + p->groups[q->group].n; q->ended && q->crowd && ++i < end;)
-		q++;
+	if (!q->crowd)
+		return q;
+	g = &p->groups[q->group];
+	q += g->next;
+	for (uint32_t i = 0; i < g->n && q->ended; i++)
+		q = &p->reqs[g->first + i];
 	return q;
 }
 
 static void req__on_notif(struct mring *r, struct req *q)
 {
 	r->t->op[q->op].notifs++;
-	r->t->op[q->op].notifs_unannounced += !q->announced;
 	q->notify = false;
 	q->notified = true;
 	r->potential--;
@@ -425,29 +428,31 @@ static void req__on_multishot(struct mring *r, struct req *q, int32_t res)
 {
 	struct mix_op *o = &r->t->op[q->op];
 
-	o->cqes_multishot++;
-	if (res > 0 && mix_op_moves_bytes(q->op))
+	o->cqes_multishot += !q->mixed;
+	r->t->mixed += q->mixed;
+	/* nor can an observer tell that a result is a number of bytes */
+	if (res > 0 && mix_op_moves_bytes(q->op) && !q->mixed)
 		o->bytes += (uint32_t)res;
 	q->n_cqes++;
 	if (q->gives_fd && res >= 0)
 		close(res);
 }
 
-static void req__on_end(struct program *p, struct mring *r, struct req *q,
-	const struct io_uring_cqe *cqe, bool overflowed)
+static void req__on_end(struct program *p, struct mring *r, struct req *q, const struct io_uring_cqe *cqe,
+	bool overflowed)
 {
 	if (q->ended)
 		die(1, "#%u ended twice", req__index(p, q));
 	q->ended = true;
 	q->res = cqe->res;
 	q->n_cqes++;
-	/* the request is over, its buffer is not; a send that was cancelled in a chain does not say so */
+	/* the request is over, its buffer is not; one that was cancelled or refused may not say so */
 	q->notify = q->zerocopy && !q->notified;
-	q->announced = !q->rejected && cqe->flags & IORING_CQE_F_MORE;
 	r->potential -= req__potential(q) - q->notify - q->notified;
 	if (!q->rejected) {
 		mix_op__end(&r->t->op[q->op], cqe->res, mix_op_moves_bytes(q->op), overflowed);
-		r->t->op[q->op].multishot_ends += q->multishot;
+		r->t->op[q->op].multishot_ends += q->multishot && !q->mixed;
+		r->t->op[q->op].mixed_ends += q->mixed;
 	}
 	if (q->aux_ring && cqe->res >= 0)
 		p->rings[q->aux_ring - 1].aux_due++;
@@ -461,9 +466,8 @@ static void ring__on_cqe(struct program *p, struct mring *r, const struct io_uri
 	struct req *q = program__req(p, cqe->user_data);
 
 	r->t->overflows += overflowed;
-	say(p, "  ring %u: CQE %lld #%u res %d flags 0x%x%s", ring__index(p, r),
-		(long long)r->n_cqes - 1, (uint32_t)cqe->user_data, cqe->res, cqe->flags,
-		overflowed ? " overflowed" : "");
+	say(p, "  ring %u: CQE %lld #%u res %d flags 0x%x%s", ring__index(p, r), (long long)r->n_cqes - 1,
+		(uint32_t)cqe->user_data, cqe->res, cqe->flags, overflowed ? " overflowed" : "");
 	if ((uint32_t)cqe->user_data == MIX_TAG_AUX) {
 		r->t->cqes_aux++;
 		r->aux_seen++;

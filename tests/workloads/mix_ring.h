@@ -164,6 +164,8 @@ static int mring__open(struct mring *r, struct mix_truth *t, uint32_t entries,
 	r->t = t;
 	r->overflow_at = UINT64_MAX;
 	t->setup_flags = p.flags;
+	t->sq_entries = p.sq_entries;
+	t->cq_entries = p.cq_entries;
 	t->fd = r->fd;
 	t->batches = mring__has(r, IORING_SETUP_SQPOLL) ? WORK_UNKNOWN : 0;
 	return 0;
@@ -181,7 +183,7 @@ static int mring__register(struct mring *r, unsigned int op, void *arg, unsigned
 	return ret;
 }
 
-static void mring__close(struct mring *r, int nothing)
+static void mring__close(struct mring *r)
 {
 	if (r->enter_flags) {
 		struct io_uring_rsrc_update up = { .offset = (uint32_t)r->enter_fd };
@@ -189,9 +191,8 @@ static void mring__close(struct mring *r, int nothing)
 		if (mring__register(r, IORING_UNREGISTER_RING_FDS, &up, 1) != 1)
 			die(1, "a registered ring can't be unregistered");
 	}
-	/* its number stays taken, so that it names one ring only */
-	if (r->fd >= 0 && dup2(nothing, r->fd) < 0)
-		die(1, "dup2: %s", strerror(errno));
+	if (r->fd >= 0)
+		close(r->fd);
 	mring__unmap(r);
 	r->open = false;
 	r->fd = -1;
@@ -355,6 +356,8 @@ static bool mring__resize(struct mring *r, uint32_t sq_entries, uint32_t cq_entr
 	p.flags = r->flags;
 	mring__map(r, &p);
 	mring__lay_out(r, &p);
+	r->t->sq_entries = p.sq_entries;
+	r->t->cq_entries = p.cq_entries;
 	return true;
 }
 

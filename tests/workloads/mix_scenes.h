@@ -3,7 +3,7 @@
 #ifndef MIX_SCENES_H
 #define MIX_SCENES_H
 
-#include "mix_shots.h"
+#include "mix_full.h"
 
 #define MIX_ASYNC_CANCEL_OP (1u << 5)
 #define MIX_REGISTER_SYNC_CANCEL 24
@@ -193,100 +193,6 @@ static void scene_bad_entries(struct program *p, struct mring *r)
 	ring__submit(p, r);
 }
 
-/* --- a full CQ ring ------------------------------------------------------------------- */
-/* One group whose CQEs come before the submission returns. */
-static void add_prompt(struct program *p, struct mring *r)
-{
-	struct group *g = group__begin(p, r);
-	struct req *q = group__add(p, g);
-	uint32_t dice = below(p, 100);
-
-	if (dice < 60) {
-		op_nop(p, r, q);
-	} else if (dice < 70) {
-		op_read(p, r, q);
-		q->sqe->fd = MIX_BAD_FD;
-		q->sqe->flags = 0;
-	} else if (dice < 80) {
-		op_search(p, r, q);
-	} else {
-		refuse_opcode(p, q);
-		q->rejected = true;
-	}
-	group__end(p, g);
-	mring__submit(r, 0, 0);
-}
-
-/* When this returns, both its CQEs are there. */
-static void add_prompt_zerocopy(struct program *p, struct mring *r)
-{
-	struct group *g = group__begin(p, r);
-	struct req *q = group__add(p, g);
-	char buf[1000];
-
-	q->len = 1 + below(p, sizeof(buf));
-	q->zerocopy = true;
-	req__udp_to_itself(q);
-	io_uring_prep_send_zc(q->sqe, q->fds[0], p->file_buf, q->len, 0, 0);
-	group__end(p, g);
-	mring__submit(r, 0, 0);
-	if (recv(q->fds[0], buf, sizeof(buf), 0) < 0)
-		die(1, "recv: %s", strerror(errno));
-}
-
-static void add_prompt_message(struct program *p, struct mring *r)
-{
-	struct group *g = group__begin(p, r);
-	struct req *q = group__add(p, g);
-
-	prep_message(p, q, r);
-	group__end(p, g);
-	mring__submit(r, 0, 0);
-}
-
-/* Delivers the CQEs that found no room, and consumes them. */
-static void ring__flush(struct program *p, struct mring *r)
-{
-	do {
-		mring__enter(r, 0, 0, IORING_ENTER_GETEVENTS);
-		ring__reap(p, r);
-	} while (mring__overflown(r) || mring__ready(r));
-}
-
-/*
- * More CQEs than the ring holds. Up to here nothing in flight may produce one by itself, and
- * from the first that finds no room all do until they are delivered: so which ones is known.
- */
-static void scene_overflow(struct program *p, struct mring *r)
-{
-	uint32_t n = r->cq_entries + below(p, r->cq_entries + 10);
-	bool polled = mring__has(r, IORING_SETUP_SQPOLL);
-	struct req *shot;
-
-	if (r->cq_entries > 64)
-		return;
-	ring__calm(p, r, true);
-	r->overflow_at = r->n_cqes + r->cq_entries;
-	for (uint32_t i = 0; i < n; i++)
-		add_prompt(p, r);
-	/* a multishot request ends when its CQE finds no room */
-	shot = polled || chance(p, 30) ? NULL : ring__find_shot(p, r);
-	if (shot && shot->flags & IOSQE_ASYNC && !shot->n_cqes)
-		shot = NULL;
-	if (shot)
-		shot__feed(p, shot);
-	if (!polled && p->last_op >= IORING_OP_SENDMSG_ZC && chance(p, 30))
-		add_prompt_zerocopy(p, r);
-	if (!polled && r->fd >= 0 && p->last_op >= IORING_OP_MSG_RING && chance(p, 30))
-		add_prompt_message(p, r);
-	ring__flush(p, r);
-	r->overflow_at = UINT64_MAX;
-	if (shot)
-		shot__eat(shot);
-	ring__settle(p, r);
-	ring__quiesce_aux(p, r);
-}
-
 /* --- the life of rings ----------------------------------------------------------------- */
 static void scene_resize(struct program *p, struct mring *r)
 {
@@ -299,6 +205,27 @@ static void scene_resize(struct program *p, struct mring *r)
 	mring__resize(r, sq, cq);
 }
 
+/* Requests that ask for no CQE and wait: whether they ever ended, nobody will know. */
+static void add_mutes(struct program *p, struct mring *r)
+{
+	uint32_t n = below(p, 4);
+
+	ring__make_room(p, r, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct group *g;
+		struct req *q;
+
+		g = group__begin(p, r);
+		q = group__add(p, g);
+		prep_waiting(p, q, LIMIT_NONE);
+		q->sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+		group__end(p, g);
+		ring__submit(p, r);
+		if (chance(p, 50))
+			req__feed(p, q);
+	}
+}
+
 /* Closes a ring at rest, or with whatever is in flight on it. */
 static void scene_close(struct program *p, struct mring *r)
 {
@@ -306,12 +233,27 @@ static void scene_close(struct program *p, struct mring *r)
 	if (chance(p, 60)) {
 		ring__quiesce(p, r);
 	} else {
+		add_mutes(p, r);
 		ring__reap(p, r);
 		ring__settle(p, r);
 	}
 	ring__quiesce_aux(p, r);
 	ring__abandon(p, r);
-	mring__close(r, p->nothing);
+	mring__close(r);
+}
+
+/* A ring that the kernel gives up late: all of it has been made by then, at the address of an older one perhaps. */
+static void scene_impossible(struct program *p, struct mring *r)
+{
+	uint32_t n = 1 + below(p, 3);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF,
+			.sq_thread_cpu = 1u << 30 };
+
+		if (syscall(__NR_io_uring_setup, r->sq_entries, &params) >= 0)
+			die(1, "a ring on a CPU that does not exist");
+	}
 }
 
 /* A chain with a member that waits for all before it. */

@@ -11,14 +11,15 @@
 #define MIX_SHOT_BUFS 8
 #define MIX_SHOT_BUF_BYTES 64
 #define MIX_TIMEOUT_MULTISHOT (1u << 6)
+#define MIX_MSG_RING_FLAGS_PASS (1 << 1)
 
 /* --- buffers for the kernel to choose from --------------------------------------- */
 /* Every multishot receive has a group of its own: its number is that of the request. */
 static bool ring__lend_buffers(struct program *p, struct mring *r, uint16_t group)
 {
 	size_t bytes = MIX_SHOT_BUFS * sizeof(struct io_uring_buf);
-	struct io_uring_buf_ring *br = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct io_uring_buf_ring *br =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	struct io_uring_buf_reg reg = { .ring_entries = MIX_SHOT_BUFS, .bgid = group };
 	char *mem = arena__take(p, MIX_SHOT_BUFS * MIX_SHOT_BUF_BYTES);
 
@@ -154,6 +155,42 @@ static void scene_shoot(struct program *p, struct mring *r)
 	}
 }
 
+/* Two of them that share their user_data: whose CQE it is, only who made it come can tell. */
+static void scene_twins(struct program *p, struct mring *r)
+{
+	static const fill_fn kinds[] = { shot_poll, shot_accept, shot_recv };
+	uint32_t n = 1 + below(p, 6), kind = below(p, 3), other = chance(p, 50) ? kind : below(p, 3);
+	struct group *g;
+	struct req *q;
+
+	if (r->sq_entries < 2)
+		return;
+	ring__make_room(p, r, 2);
+	g = group__begin(p, r);
+	for (uint32_t i = 0; i < 2; i++) {
+		q = group__add(p, g);
+		q->multishot = q->crowd = true;
+		kinds[i ? other : kind](p, r, q);
+	}
+	q -= 1;
+	q[0].mixed = q[1].mixed = q[0].sqe->opcode != q[1].sqe->opcode;
+	group__end(p, g);
+	ring__submit(p, r);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t before;
+
+		g->next = (uint8_t)below(p, 2);
+		before = q[g->next].n_cqes;
+		shot__feed(p, &q[g->next]);
+		while (q[g->next].n_cqes == before)
+			ring__wait(p, r);
+		shot__eat(&q[g->next]);
+	}
+	ring__end_endless(p, r, &q[0]);
+	ring__end_endless(p, r, &q[1]);
+	ring__settle(p, r);
+}
+
 /* A timeout that comes again and again; waited for, so that none is missed. */
 static void scene_ticks(struct program *p, struct mring *r)
 {
@@ -181,8 +218,7 @@ static int inet_socket(int type, struct sockaddr_in *ret_addr)
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(*ret_addr);
 
-	*ret_addr = (struct sockaddr_in){ .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	*ret_addr = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	if (fd < 0 || bind(fd, (struct sockaddr *)ret_addr, len) ||
 		getsockname(fd, (struct sockaddr *)ret_addr, &len))
 		die(WORK_SKIP, "no loopback network: %s", strerror(errno));
@@ -265,7 +301,15 @@ static void scene_zerocopy(struct program *p, struct mring *r)
 /* --- CQEs from elsewhere ----------------------------------------------------------------- */
 static void prep_message(struct program *p, struct req *q, struct mring *to)
 {
+	static const uint32_t passed[] = { IORING_CQE_F_MORE, IORING_CQE_F_NOTIF, IORING_CQE_F_BUFFER,
+		IORING_CQE_F_MORE | IORING_CQE_F_NOTIF };
+
 	io_uring_prep_msg_ring(q->sqe, to->fd, 4711, (uint64_t)below(p, 1000) << 32 | MIX_TAG_AUX, 0);
+	if (p->last_op >= MIX_OP_READ_MULTISHOT && chance(p, 40)) {
+		/* its CQE looks like one that a request of the other ring has */
+		q->sqe->rw_flags = MIX_MSG_RING_FLAGS_PASS;
+		q->sqe->file_index = passed[below(p, 4)];
+	}
 	q->aux_ring = (uint8_t)(1 + ring__index(p, to));
 }
 

@@ -23,7 +23,8 @@ struct mix_errno {
 struct mix_op {
 	uint64_t submitted, rejected, completed, silent, errors, bytes;
 	uint64_t cqes_multishot, multishot_ends; /* CQEs before the last, requests with a last */
-	uint64_t notifs, notifs_unannounced;	 /* the CQE of the request did not say that one follows */
+	uint64_t mixed_ends;			 /* the same, but for what stands in mix_truth.mixed */
+	uint64_t notifs;
 	uint64_t overflowed, overflowed_errors, overflowed_bytes;
 	uint64_t unreaped, unreaped_bytes, unreaped_notifs;
 	struct mix_errno errnos[MIX_ERRNOS];
@@ -32,9 +33,10 @@ struct mix_op {
 struct mix_truth {
 	struct mix_op op[MIX_OPS];
 	uint64_t sq_dropped, cqes_aux, overflows;
+	uint64_t mixed;	  /* CQEs before the last whose user_data is that of requests of two opcodes */
 	uint64_t batches; /* WORK_UNKNOWN: the kernel made them */
 	uint64_t registers[MIX_REGISTERS], register_errors[MIX_REGISTERS];
-	uint32_t setup_flags;
+	uint32_t setup_flags, sq_entries, cq_entries;
 	int fd; /* -1: only registered */
 };
 
@@ -58,7 +60,7 @@ static const struct mix_key mix_op_keys[] = {
 	MIX_OP_KEY(cqes_multishot),
 	MIX_OP_KEY(multishot_ends),
 	MIX_OP_KEY(notifs),
-	MIX_OP_KEY(notifs_unannounced),
+	MIX_OP_KEY(mixed_ends),
 	MIX_OP_KEY(overflowed),
 	MIX_OP_KEY(overflowed_errors),
 	MIX_OP_KEY(overflowed_bytes),
@@ -99,6 +101,7 @@ static inline void mix_truth__add(struct mix_truth *sum, struct mix_truth *t)
 	sum->sq_dropped += t->sq_dropped;
 	sum->cqes_aux += t->cqes_aux;
 	sum->overflows += t->overflows;
+	sum->mixed += t->mixed;
 	if (sum->batches == WORK_UNKNOWN || t->batches == WORK_UNKNOWN)
 		sum->batches = WORK_UNKNOWN;
 	else
@@ -191,6 +194,27 @@ static inline void mix_op__print(struct mix_op *o, FILE *f)
 	fputs("}", f);
 }
 
+/* What the ring is. */
+static inline void mix_truth__print_ring(const struct mix_truth *t, FILE *f)
+{
+	static const char *const names[] = { "IOPOLL", "SQPOLL", "SQ_AFF", "CQSIZE", "CLAMP", "ATTACH_WQ",
+		"R_DISABLED", "SUBMIT_ALL", "COOP_TASKRUN", "TASKRUN_FLAG", "SQE128", "CQE32",
+		"SINGLE_ISSUER", "DEFER_TASKRUN", "NO_MMAP", "REGISTERED_FD_ONLY", "NO_SQARRAY" };
+	const char *sep = "";
+
+	mix_put(f, "", "fd", t->fd < 0 ? WORK_UNKNOWN : (uint64_t)t->fd);
+	mix_put(f, ",", "sq_entries", t->sq_entries);
+	mix_put(f, ",", "cq_entries", t->cq_entries);
+	fputs(",\"flags\":[", f);
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!(t->setup_flags >> i & 1))
+			continue;
+		fprintf(f, "%s\"%s\"", sep, names[i]);
+		sep = ",";
+	}
+	fputs("],", f);
+}
+
 static inline void mix_truth__print(struct mix_truth *t, FILE *f)
 {
 	struct mix_op *all = zalloc(1, sizeof(*all));
@@ -199,11 +223,13 @@ static inline void mix_truth__print(struct mix_truth *t, FILE *f)
 
 	for (unsigned int i = 0; i < MIX_OPS; i++)
 		mix_op__add(all, &t->op[i]);
+	all->cqes_multishot += t->mixed;
 	mix_op__print(all, f);
 	free(all);
 	mix_put(f, ",", "sq_dropped", t->sq_dropped);
 	mix_put(f, ",", "cqes_aux", t->cqes_aux);
 	mix_put(f, ",", "overflows", t->overflows);
+	mix_put(f, ",", "mixed", t->mixed);
 	mix_put(f, ",", "batches", t->batches);
 	fputs(",\"ops\":{", f);
 	for (unsigned int i = 0; i < MIX_OPS; i++) {

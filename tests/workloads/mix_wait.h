@@ -254,7 +254,8 @@ static bool group__passive(struct program *p, const struct group *g)
 {
 	const struct req *q = &p->reqs[g->first];
 
-	return g->n == 1 && !p->rings[g->ring].draining && !q->ended && !q->touched && q->feed != FEED_NONE && q->feed != FEED_FED;
+	return g->n == 1 && !p->rings[g->ring].draining && !q->ended && !q->touched && q->feed != FEED_NONE &&
+	       q->feed != FEED_FED;
 }
 
 static void req__feed_once(struct program *p, struct req *q)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/* Ends that no io_uring_complete told of: found out when the slot is wanted for something else. */
+#ifndef RINGSIDE_UNSEEN_H
+#define RINGSIDE_UNSEEN_H
+
+#include "slots.h"
+#include "tags.h"
+
+/* Takes one CQE with this user_data from those that overflowed without a request. Whether there was one. */
+static __noinline bool take_overflowed(struct rs_ring *r, u64 user_data)
+{
+	struct rs_overflow_key key = {.user_data = user_data};
+	u64 *n;
+
+	if (!r || !r->c[RS_RC_OVERFLOW_ENDS])
+		return false;
+	key.ring_uid = r->uid;
+	n = bpf_map_lookup_elem(&rs_overflowed, &key);
+	if (!n)
+		return false;
+	if (*n <= 1)
+		bpf_map_delete_elem(&rs_overflowed, &key);
+	else
+		ATOMIC_ADD(n, -1);
+	return true;
+}
+
+/*
+ * The slot's io_kiocb has been used for something else, or its ring is gone: its request ended
+ * without io_uring_complete. Its CQE overflowed, or it had none.
+ */
+SHARED int end_unseen(struct rs_hot *s)
+{
+	struct rs_series *se;
+	struct rs_ring *r;
+	bool overflowed;
+
+	if (!s)
+		return 0;
+	r = ring_by_uid(s->ring_uid);
+	se = series_at(s->series);
+	if (!r || !se)
+		return 0;
+	overflowed = take_overflowed(r, s->user_data);
+	if (s->flags & RS_SLOT_REJECTED) {
+		/* without a CQE: a refused follower of a chain that fails with IOSQE_CQE_SKIP_SUCCESS */
+		if (!overflowed)
+			return 0;
+		/* the overflow was taken for the end of a request */
+		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
+		ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], -1);
+		return 0;
+	}
+	if (s->flags & RS_SLOT_MULTI)
+		tag_drop(s->ring_uid, RS_TAG_MULTI, s->user_data);
+	if (overflowed)
+		ATOMIC_ADD(&se->c[RS_SC_OVERFLOWED], 1);
+	else
+		ATOMIC_ADD(&se->c[RS_SC_SILENT], 1);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Ways into the kernel that ringside does not need: whether they are open here. Both try it, and undo it. */
+#ifndef RINGSIDE_HOOKS_H
+#define RINGSIDE_HOOKS_H
+
+#include "survey.h"
+
+struct btf;
+
+/* An fentry program on a function of io_uring. */
+void hooks__try_fentry(const struct btf *btf, struct fact *ret);
+/* A kprobe on the same function. */
+void hooks__try_kprobe(struct fact *ret);
+
+#endif
