@@ -22,24 +22,16 @@ static int fill_std_fds(void)
 
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : NULL;
-	size_t i;
+	const struct command *c;
 
 	if (fill_std_fds()) {
 		log_error("can't open /dev/null: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (!name) {
+	if (argc < 2) {
 		log_error("no command given; `ringside --help` lists them");
 		return EXIT_USAGE;
 	}
-	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
-		name = "help";
-	else if (!strcmp(name, "-V") || !strcmp(name, "--version"))
-		name = "version";
-	for (i = 0; i < n_commands; i++)
-		if (!strcmp(commands[i].name, name))
-			return commands[i].run(argc - 1, argv + 1);
-	log_error("unknown command '%s'; `ringside --help` lists them", name);
-	return EXIT_USAGE;
+	c = command__find(argv[1]);
+	return c ? c->run(argc - 1, argv + 1) : EXIT_USAGE;
 }

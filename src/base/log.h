@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages for people, to stderr, one line each, "ringside: " in front. Only cmd/ and main call these. */
+/*
+ * Messages for people, to stderr: one line and one write() each, "ringside: " in front, control characters
+ * shown as ^M. Only cmd/ and main call these.
+ */
 #ifndef RINGSIDE_LOG_H
 #define RINGSIDE_LOG_H
 

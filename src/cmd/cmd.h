@@ -15,7 +15,11 @@ struct command {
 extern const struct command commands[];
 extern const size_t n_commands;
 
+/* By its name, or as an option ("--help", "-V"). NULL: there is none, which has been said. */
+const struct command *command__find(const char *name);
+
 int cmd_stat(int argc, char **argv);
+int cmd_probe(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

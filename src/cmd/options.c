@@ -27,15 +27,26 @@ static bool wants_value(const struct option_row *r)
 	return r->kind != OPTION_FLAG && r->kind != OPTION_OPTIONAL;
 }
 
+/* A value as messages show it: the reason stands behind it, and has to fit too. */
+static const char *shorten(const char *v, char buf[64])
+{
+	if (strlen(v) < 64)
+		return v;
+	snprintf(buf, 64, "%.60s...", v);
+	return buf;
+}
+
 static int set_duration(struct cursor *c, const char *shown, const char *v, uint64_t *field)
 {
+	char buf[64];
+
 	switch (parse_duration_ns(v, field)) {
 	case 0:
 		return 0;
 	case -ERANGE:
-		return FAIL(c, "%s '%s': must be more than 0 and less than 10 years", shown, v);
+		return FAIL(c, "%s '%s': must be more than 0 and less than 10 years", shown, shorten(v, buf));
 	default:
-		return FAIL(c, "%s '%s': not a duration; try 5, 0.5 or 200ms", shown, v);
+		return FAIL(c, "%s '%s': not a duration; try 5, 0.5 or 200ms", shown, shorten(v, buf));
 	}
 }
 
@@ -44,6 +55,7 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 	void *field = c->fields + r->offset;
 	struct pid_list *pids = field;
 	enum severity sev;
+	char buf[64];
 
 	switch (r->kind) {
 	case OPTION_FLAG:
@@ -56,18 +68,18 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 		return set_duration(c, shown, v, field);
 	case OPTION_PIDS:
 		if (parse_pids(v, &pids->pids, &pids->n))
-			return FAIL(c, "%s '%s': not a list of process ids; try 123 or 123,456", shown, v);
+			return FAIL(c, "%s '%s': must be process ids, such as 123 or 123,456", shown, shorten(v, buf));
 		return 0;
 	case OPTION_OPTIONAL:
 		*(struct optional_string *)field = (struct optional_string){true, v};
 		return 0;
 	case OPTION_COUNT:
 		if (parse_u64(v, 1, r->max, field))
-			return FAIL(c, "%s '%s': must be a number from 1 to %" PRIu64, shown, v, r->max);
+			return FAIL(c, "%s '%s': must be a number from 1 to %" PRIu64, shown, shorten(v, buf), r->max);
 		return 0;
 	case OPTION_SEVERITY:
 		if (severity__parse(v, &sev))
-			return FAIL(c, "%s '%s': must be info, warn or crit", shown, v);
+			return FAIL(c, "%s '%s': must be info, warn or crit", shown, shorten(v, buf));
 		*(int *)field = (int)sev;
 		return 0;
 	}

@@ -6,26 +6,29 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "log.h"
 #include "privileges.h"
+#include "program.h"
+#include "stream.h"
 
 static int check_privileges(void)
 {
-	char missing[64];
-	int err = privileges__missing(missing, sizeof(missing));
+	struct privileges p;
+	char missing[160];
+	int err = privileges__read(&p);
 
 	if (err) {
 		log_error("can't read the capabilities of this process: %s", strerror(-err));
 		return err;
 	}
+	privileges__missing(&p, missing, sizeof(missing));
 	if (!missing[0])
 		return 0;
-	log_error("missing %s: run as root, or grant them (`ringside stat` loads BPF programs)", missing);
+	log_error("%s", missing);
 	return -EPERM;
 }
 
@@ -45,22 +48,11 @@ static int check_pid_namespace(const struct stat_options *o)
 	return -EINVAL;
 }
 
-static int open_signals(struct stat_run *r)
+/* Whether the program's name is to blame. */
+static bool is_exec_error(int err)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* a reader that goes away is an error of write(), not our death */
-	if (r->signal_fd < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-		return -errno;
-	return 0;
+	return err == -ENOENT || err == -EACCES || err == -ENOEXEC || err == -EISDIR || err == -ENOTDIR ||
+	       err == -ENAMETOOLONG || err == -ELOOP;
 }
 
 /* The exit status that says why the program could not be started. */
@@ -70,7 +62,7 @@ static int status_of_exec(int err)
 }
 
 /* Starts the program held. 0 or the exit status. */
-static int hold_program(struct stat_run *r, const struct signal_state *signals)
+static int hold_program(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
 	struct run_as as = {0};
@@ -85,8 +77,8 @@ static int hold_program(struct stat_run *r, const struct signal_state *signals)
 			strerror(-become));
 		return EXIT_FAILED;
 	}
-	err = child__spawn(o->program, become ? &as : NULL, signals, &r->child);
-	if (err == -ENOENT || err == -EACCES || err == -ENOEXEC || err == -EISDIR || err == -ENOTDIR) {
+	err = child__spawn(o->program, become ? &as : NULL, &r->signals, &r->child);
+	if (is_exec_error(err)) {
 		log_error("can't run '%s': %s", o->program[0], strerror(-err));
 		err = status_of_exec(err);
 	} else if (err) {
@@ -115,28 +107,31 @@ static int open_pids(struct stat_run *r)
 	return err;
 }
 
+/* What the verifier says has many lines. */
 static void show_refusal(const char *text)
 {
-	log_verbose("%s", text);
+	int len;
+
+	for (; *text; text += len + (text[len] == '\n')) {
+		len = (int)strcspn(text, "\n");
+		if (len)
+			log_verbose("%.*s", len, text);
+	}
 }
 
 static int open_session(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
 	pid_t child = r->child ? child__pid(r->child) : 0;
-	struct session_options so = {
-		.all = o->all,
-		.scan = o->all || o->pids.n,
-		.targets = r->child ? &child : r->pids.pids,
-		.n_targets = r->child ? 1 : r->pids.n,
-		.on_refusal = show_refusal,
-	};
+	struct session_options so = r->filters;
 	char errmsg[512];
 	int err;
 
-	err = stat_options__filters(o, &so);
-	if (err)
-		return err;
+	so.all = o->all;
+	so.scan = o->all || o->pids.n;
+	so.targets = r->child ? &child : r->pids.pids;
+	so.n_targets = r->child ? 1 : r->pids.n;
+	so.on_refusal = show_refusal;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
 	if (err)
@@ -178,27 +173,46 @@ static int announce(struct stat_run *r)
 static int prepare(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
-	struct signal_state signals;
-	int status;
+	int err, status;
 
-	if (signal_state__save(&signals) || open_signals(r)) {
-		log_error("can't set up signals: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	r->target = stat_options__target(o);
-	if (!r->target) {
-		log_error("out of memory");
+	status = stat_options__filters(o, &r->filters);
+	if (status)
+		return status;
+	err = stat_run__open_signals(r);
+	if (err) {
+		log_error("can't set up signals: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
 	if (check_privileges() || check_pid_namespace(o) || sinks__open(&r->sinks, o) || open_pids(r))
 		return EXIT_FAILED;
-	status = hold_program(r, &signals);
+	r->target = stat_options__target(o, &r->pids);
+	if (!r->target) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	status = hold_program(r);
 	if (status)
 		return status;
 	if (open_session(r))
 		return EXIT_FAILED;
 	note_features(r);
 	return EXIT_OK;
+}
+
+/* Says why a program that was found could not be executed. */
+static void explain_exec(const char *program, int err)
+{
+	char path[PROGRAM_PATH_LEN], *interpreter = NULL;
+	int found = program__find(program, path);
+	int bad = found ? found : program__bad_interpreter(path, &interpreter);
+
+	if (!bad)
+		log_error("can't run '%s': its interpreter '%s': %s", program, interpreter, strerror(-err));
+	else if (!found && bad == -ENOENT && err == -ENOENT)
+		log_error("can't run '%s': the dynamic loader that it names does not exist", program);
+	else
+		log_error("can't run '%s': %s", program, strerror(-err));
+	free(interpreter);
 }
 
 static int start(struct stat_run *r)
@@ -215,11 +229,14 @@ static int start(struct stat_run *r)
 		return EXIT_FAILED;
 	err = r->child ? child__go(r->child) : 0;
 	if (err) {
-		log_error("can't run '%s': %s", r->o->program[0], strerror(-err));
+		explain_exec(r->o->program[0], err);
 		return status_of_exec(err);
 	}
 	return EXIT_OK;
 }
+
+/* How long the kernel may take to tear down the rings of a program that has ended, before they are reported as they are. */
+#define SETTLE_MS 200
 
 /* From the first request to the last line. Returns the exit status. */
 static int observe(struct stat_run *r)
@@ -228,6 +245,8 @@ static int observe(struct stat_run *r)
 	int err;
 
 	err = stat_run__loop(r);
+	if (r->child_ended)
+		live__settle(r->live, SETTLE_MS);
 	live__stop(r->live);
 	if (!err && r->o->interval_ns)
 		err = stat_run__interval(r);
@@ -271,7 +290,7 @@ int cmd_stat(int argc, char **argv)
 	status = stat_options__parse(argc, argv, &o);
 	if (status) {
 		free(o.pids.pids);
-		return status == 1 ? EXIT_OK : EXIT_USAGE;
+		return status == 1 ? stream__finish_stdout() : EXIT_USAGE;
 	}
 	status = prepare(&r);
 	if (status == EXIT_OK)

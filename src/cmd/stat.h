@@ -29,9 +29,9 @@ struct stat_options {
 
 /* 0; 1: help was printed; -EINVAL: said why. o is zeroed before. */
 int stat_options__parse(int argc, char **argv, struct stat_options *o);
-/* What is observed, in words, malloc'ed. NULL: out of memory. */
-char *stat_options__target(const struct stat_options *o);
-/* Resolves the filters. 0, or negative errno after saying why. */
+/* What is observed, in words, malloc'ed; pids are the processes that -p named. NULL: out of memory. */
+char *stat_options__target(const struct stat_options *o, const struct pid_set *pids);
+/* Resolves the filters. 0, or the exit status after saying why. */
 int stat_options__filters(const struct stat_options *o, struct session_options *so);
 void stat_options__sizes(const struct stat_options *o, struct session_options *so);
 
@@ -51,7 +51,10 @@ struct stat_run {
 	struct live *live;
 	struct child *child; /* NULL: none */
 	struct pid_set pids;
+	struct session_options filters; /* and nothing else in it */
+	struct signal_state signals; /* as ringside found them */
 	int signal_fd;
+	unsigned int n_ends; /* signals that ask for the end */
 	char *target; /* for the first line of the report */
 	char ended[64];
 	bool child_ended;
@@ -64,6 +67,11 @@ struct stat_run {
 int sinks__open(struct sinks *s, const struct stat_options *o);
 int sinks__commit(struct sinks *s);
 void sinks__abort(struct sinks *s);
+
+/* Before anything is started: says itself nothing. */
+int stat_run__open_signals(struct stat_run *r);
+/* One that has come: the program gets its own. Returns whether the observation is to end. */
+bool stat_run__take_signal(struct stat_run *r);
 
 /* Observes until the target ends, the time is up or the user has had enough. */
 int stat_run__loop(struct stat_run *r);

@@ -5,9 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "log.h"
 #include "stat.h"
@@ -35,36 +33,6 @@ static void note_child_end(struct stat_run *r, int status)
 			strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
 		snprintf(r->ended, sizeof(r->ended), "exited with status %d", WEXITSTATUS(status));
-}
-
-static siginfo_t as_siginfo(const struct signalfd_siginfo *s)
-{
-	siginfo_t info = {0};
-
-	info.si_signo = (int)s->ssi_signo;
-	info.si_code = s->ssi_code;
-	info.si_pid = (pid_t)s->ssi_pid;
-	info.si_uid = s->ssi_uid;
-	return info;
-}
-
-/*
- * Without a program, a signal ends the observation. With one, the program gets it (from the terminal
- * by itself, else from us) and its end ends the observation; a second one ends it at once.
- * Returns whether to stop.
- */
-static bool take_signal(struct stat_run *r, unsigned int *n_signals)
-{
-	struct signalfd_siginfo s;
-	siginfo_t info;
-
-	if (read(r->signal_fd, &s, sizeof(s)) != sizeof(s))
-		return false;
-	if (!r->child)
-		return true;
-	info = as_siginfo(&s);
-	child__forward(r->child, &info);
-	return ++*n_signals > 1;
 }
 
 /* Returns whether the target has ended. */
@@ -141,7 +109,6 @@ int stat_run__loop(struct stat_run *r)
 		.interval = o->interval_ns ? now + o->interval_ns : ~0ull,
 		.tick = now + LIVE_TICK_MS * 1000000ull,
 	};
-	unsigned int n_signals = 0;
 	int n, err = 0;
 
 	if (!fds)
@@ -153,7 +120,7 @@ int stat_run__loop(struct stat_run *r)
 			break;
 		}
 		now = now_ns();
-		if (n > 0 && (fds[0].revents & POLLIN) && take_signal(r, &n_signals))
+		if (n > 0 && (fds[0].revents & POLLIN) && stat_run__take_signal(r))
 			break;
 		if (n > 0 && target_ended(r))
 			break;
@@ -167,7 +134,6 @@ int stat_run__loop(struct stat_run *r)
 
 int stat_run__wait_child(struct stat_run *r)
 {
-	unsigned int n_signals = 0;
 	struct pollfd fds[2];
 	int n;
 
@@ -176,7 +142,7 @@ int stat_run__wait_child(struct stat_run *r)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0 && (fds[0].revents & POLLIN))
-			take_signal(r, &n_signals);
+			stat_run__take_signal(r);
 		if (n > 0)
 			target_ended(r);
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "filter.h"
 #include "log.h"
 #include "stat.h"
@@ -107,7 +108,7 @@ static void describe_filters(const struct stat_options *o, FILE *f)
 		fputc(')', f);
 }
 
-char *stat_options__target(const struct stat_options *o)
+char *stat_options__target(const struct stat_options *o, const struct pid_set *pids)
 {
 	char *text = NULL;
 	size_t size = 0, i;
@@ -115,10 +116,10 @@ char *stat_options__target(const struct stat_options *o)
 
 	if (!f)
 		return NULL;
-	if (o->pids.n) {
-		fputs(o->pids.n > 1 ? "pids" : "pid", f);
-		for (i = 0; i < o->pids.n; i++)
-			fprintf(f, "%s%d", i ? "," : " ", o->pids.pids[i]);
+	if (pids->n) {
+		fputs(pids->n > 1 ? "pids" : "pid", f);
+		for (i = 0; i < pids->n; i++)
+			fprintf(f, "%s%d", i ? "," : " ", pids->pids[i]);
 	} else if (o->all) {
 		fputs("the whole machine", f);
 	}
@@ -132,38 +133,61 @@ char *stat_options__target(const struct stat_options *o)
 	return text;
 }
 
+/* Whether the value is to blame, or this machine. */
+static int status_of_value(int err)
+{
+	return err == -ENOENT || err == -EINVAL || err == -ENOTDIR || err == -ENAMETOOLONG || err == -ELOOP ?
+		EXIT_USAGE :
+		EXIT_FAILED;
+}
+
+static int set_user(const char *name, struct session_options *so)
+{
+	int err = filter__user(name, &so->user);
+
+	so->by_user = true;
+	if (!err)
+		return EXIT_OK;
+	log_error("--uid '%s': %s", name, err == -ENOENT ? "no such user" : strerror(-err));
+	return status_of_value(err);
+}
+
+static int set_comm(const char *name, struct session_options *so)
+{
+	so->comm = name;
+	if (*name && strlen(name) < RS_COMM_LEN)
+		return EXIT_OK;
+	log_error("--comm '%s': must be 1 to %d bytes long, as the kernel keeps no more", name, RS_COMM_LEN - 1);
+	return EXIT_USAGE;
+}
+
 static int set_cgroup(const char *path, struct session_options *so)
 {
-	int err = filter__cgroup(path, &so->cgroup_id);
+	int err = *path ? filter__cgroup(path, &so->cgroup_id) : -ENOENT;
 
 	so->by_cgroup = true;
+	if (!err)
+		return EXIT_OK;
 	if (err == -EINVAL)
 		log_error("--cgroup '%s': not a directory of a cgroup2 file system", path);
 	else if (err == -ENODEV)
 		log_error("--cgroup '%s': no cgroup2 file system is mounted", path);
-	else if (err)
+	else
 		log_error("--cgroup '%s': %s", path, err == -ENOENT ? "no such cgroup" : strerror(-err));
-	return err;
+	return status_of_value(err);
 }
 
 int stat_options__filters(const struct stat_options *o, struct session_options *so)
 {
-	int err = 0;
+	int status = EXIT_OK;
 
-	if (o->user) {
-		so->by_user = true;
-		err = filter__user(o->user, &so->user);
-		if (err)
-			log_error("--uid '%s': %s", o->user, err == -ENOENT ? "no such user" : strerror(-err));
-	}
-	so->comm = o->comm;
-	if (!err && o->comm && strlen(o->comm) >= RS_COMM_LEN) {
-		log_error("--comm '%s': the kernel keeps %d bytes of a name", o->comm, RS_COMM_LEN - 1);
-		err = -EINVAL;
-	}
-	if (!err && o->cgroup)
-		err = set_cgroup(o->cgroup, so);
-	return err;
+	if (o->user)
+		status = set_user(o->user, so);
+	if (!status && o->comm)
+		status = set_comm(o->comm, so);
+	if (!status && o->cgroup)
+		status = set_cgroup(o->cgroup, so);
+	return status;
 }
 
 void stat_options__sizes(const struct stat_options *o, struct session_options *so)

@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "stat.h"
+#include "stream.h"
 
 /* A header every so many interval lines. */
 #define HEADER_EVERY 20
@@ -16,10 +17,21 @@ static int print_json(struct stat_run *r, const struct report *rep, size_t flags
 
 	if (!j)
 		return -ENOMEM;
-	if (json_dumpf(j, r->sinks.json, flags) || fputc('\n', r->sinks.json) == EOF || fflush(r->sinks.json))
-		err = -EIO;
+	/* what did not fit into memory is no error of the stream */
+	if (json_dumpf(j, r->sinks.json, flags) && !ferror(r->sinks.json))
+		err = -ENOMEM;
+	fputc('\n', r->sinks.json);
+	err = err ? err : stream__flush(r->sinks.json);
 	json_decref(j);
 	return err;
+}
+
+/* The reason of a failed write is better known here than to those who wrote. */
+static int flush_text(struct stat_run *r, int err)
+{
+	int flushed = r->sinks.text && (!err || err == -EIO) ? stream__flush(r->sinks.text) : 0;
+
+	return flushed ? flushed : err;
 }
 
 static struct report make_report(const struct stat_run *r, const struct snapshot *s, const struct diagnosis *d)
@@ -64,8 +76,7 @@ int stat_run__interval(struct stat_run *r)
 		err = print_json(r, &rep, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text)
 		err = report__interval_text(&rep, &r->sinks.style, r->n_intervals % HEADER_EVERY == 0, r->sinks.text);
-	if (!err && r->sinks.text && fflush(r->sinks.text))
-		err = -errno;
+	err = flush_text(r, err);
 	r->n_intervals++;
 	diagnosis__free(&d);
 	snapshot__free(&delta);
@@ -100,9 +111,10 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 	if (!err && r->sinks.json && !r->o->interval_ns)
 		err = print_json(r, &rep, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text && r->o->interval_ns)
-		err = fputc('\n', r->sinks.text) == EOF ? -EIO : 0;
+		fputc('\n', r->sinks.text);
 	if (!err && r->sinks.text)
 		err = report__text(&rep, &r->sinks.style, r->sinks.text);
+	err = flush_text(r, err);
 	*ret_findings = reaches(&d, r->o->fail_on);
 	diagnosis__free(&d);
 	snapshot__free(&s);

@@ -9,8 +9,9 @@
 #include "log.h"
 #include "parse.h"
 #include "stat.h"
+#include "stream.h"
 
-#define WIDTH_DEFAULT 100
+#define WIDTH_DEFAULT 80
 #define WIDTH_MIN 40
 #define WIDTH_MAX 400
 
@@ -108,13 +109,11 @@ static int commit(struct outfile *f)
 
 int sinks__commit(struct sinks *s)
 {
-	int err = commit(&s->text_file), err2 = commit(&s->json_file);
+	int err = commit(&s->text_file), err2 = commit(&s->json_file), err3 = stream__flush(stdout);
 
-	if (fflush(stdout)) {
-		err = -errno;
-		log_error("can't write the report: %s", strerror(errno));
-	}
-	return err ? err : err2;
+	if (err3)
+		log_error("can't write the report: %s", strerror(-err3));
+	return err ? err : err2 ? err2 : err3;
 }
 
 void sinks__abort(struct sinks *s)

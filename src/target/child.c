@@ -1,29 +1,30 @@
-/* SPDX-License-Identifier: MIT */
+// SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bystander.h"
 #include "child.h"
-
-/* Where execvp looks when PATH is unset. */
-#define DEFAULT_PATH "/bin:/usr/bin"
+#include "program.h"
 
 /* The word that starts the program: whole, or it does not start. */
 #define GO_WORD 0x676f2d72756e2121u
+
+/* An init that ends a service, or the machine, signals its processes one by one, older ones first. */
+#define ONE_BY_ONE_MS 20
 
 struct child {
 	pid_t pid;
 	int pidfd;
 	int sock; /* to the held child; -1 after child__go() */
+	struct bystander *bystander;
 	bool reaped;
 	int status; /* once reaped */
 };
@@ -57,59 +58,6 @@ static int signal_state__restore(const struct signal_state *s)
 			return -errno;
 	}
 	return sigprocmask(SIG_SETMASK, &s->mask, NULL) ? -errno : 0;
-}
-
-/* Whether this process may execute path, as far as that can be told without doing it. */
-static int check_executable(const char *path)
-{
-	struct stat st;
-
-	if (access(path, X_OK) || stat(path, &st))
-		return -errno;
-	return S_ISREG(st.st_mode) ? 0 : -EACCES;
-}
-
-/* The errors after which execvp tries the next directory of PATH. */
-static bool search_goes_on(int err)
-{
-	return err == -ENOENT || err == -ENOTDIR || err == -EACCES || err == -ESTALE || err == -ENODEV ||
-	       err == -ETIMEDOUT;
-}
-
-/* Whether execvp(file) would find something to execute. */
-static int find_program(const char *file)
-{
-	const char *dir = getenv("PATH"), *end;
-	char path[PATH_MAX + NAME_MAX + 2];
-	size_t dir_len, file_len = strlen(file);
-	int err, found = -ENOENT;
-
-	if (!*file)
-		return -ENOENT;
-	if (strchr(file, '/'))
-		return check_executable(file);
-	if (file_len > NAME_MAX)
-		return -ENAMETOOLONG;
-	if (!dir)
-		dir = DEFAULT_PATH;
-	for (;; dir = end + 1) {
-		end = strchrnul(dir, ':');
-		dir_len = (size_t)(end - dir);
-		if (dir_len <= PATH_MAX) {
-			/* An empty element is the current directory. */
-			memcpy(path, dir, dir_len);
-			if (dir_len)
-				path[dir_len++] = '/';
-			memcpy(path + dir_len, file, file_len + 1);
-			err = check_executable(path);
-			if (!err || !search_goes_on(err))
-				return err;
-			if (err == -EACCES)
-				found = -EACCES;
-		}
-		if (!*end)
-			return found;
-	}
 }
 
 /* What sudo set for root must not reach the user's program, even where nothing better is known. */
@@ -177,6 +125,7 @@ static int recv_all(int sock, void *buf, size_t len)
 static void __attribute__((noreturn))
 child_main(int sock, char *const argv[], const struct run_as *as, const struct signal_state *signals)
 {
+	char path[PROGRAM_PATH_LEN];
 	uint64_t word = 0;
 	int err;
 
@@ -184,7 +133,7 @@ child_main(int sock, char *const argv[], const struct run_as *as, const struct s
 	if (!err && as)
 		err = become(as);
 	if (!err)
-		err = find_program(argv[0]);
+		err = program__find(argv[0], path);
 	if (send_all(sock, &err, sizeof(err)) || err)
 		_exit(127);
 	if (recv_all(sock, &word, sizeof(word)) || word != GO_WORD)
@@ -293,6 +242,8 @@ int child__spawn(char *const argv[], const struct run_as *as, const struct signa
 	c->pid = fork_held(socks, argv, as, signals);
 	close(socks[1]);
 	err = c->pid < 0 ? c->pid : await_ready(c);
+	if (!err)
+		err = bystander__start(&c->bystander);
 	if (err)
 		goto fail;
 	*ret = c;
@@ -343,12 +294,27 @@ int child__reap(struct child *c, bool block, int *ret_status)
 	return err;
 }
 
+/* Signals that ask for the end, and may come as part of such a round. */
+static int wait_for_others_ms(int signo)
+{
+	return signo == SIGTERM || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT ? ONE_BY_ONE_MS : 0;
+}
+
 bool child__forward(struct child *c, const siginfo_t *info)
 {
-	if (c->reaped || info->si_code > 0 || info->si_pid == c->pid)
+	int to_all;
+
+	if (c->reaped)
+		return false;
+	to_all = bystander__got(c->bystander, info, wait_for_others_ms(info->si_signo));
+	/* Nobody to ask: it was the terminal, or else it was not. */
+	if (to_all < 0)
+		to_all = info->si_code > 0 && info->si_signo != SIGALRM;
+	/* Whom the terminal's signals are for is the terminal's business. */
+	if (to_all && (info->si_code > 0 || getpgid(c->pid) == getpgrp()))
 		return false;
 	/* Not reaped by us, so nobody else has this pid. */
-	return kill(c->pid, info->si_signo) == 0;
+	return info->si_pid != c->pid && kill(c->pid, info->si_signo) == 0;
 }
 
 void child__free(struct child *c)
@@ -365,6 +331,7 @@ void child__free(struct child *c)
 	}
 	if (c->pidfd >= 0)
 		close(c->pidfd);
+	bystander__free(c->bystander);
 	free(c);
 }
 

@@ -41,7 +41,7 @@ int child__pidfd(const struct child *c);
 
 /*
  * Lets the program run, once. 0, or the negative errno with which exec failed (the child has then ended:
- * -ENOENT also for a script whose interpreter is missing). A child that a signal ended while it was held
+ * -ENOENT, as the program was there, if its interpreter is not). A child that a signal ended while it was held
  * gives 0; child__reap() tells the signal.
  */
 int child__go(struct child *c);
@@ -52,9 +52,9 @@ int child__go(struct child *c);
 int child__reap(struct child *c, bool block, int *ret_status);
 
 /*
- * Hands on a signal that somebody sent to ringside with kill(2): only if info says so (si_code <= 0),
- * because what the terminal sends reaches the program's process group by itself, and only if the sender
- * is not the program: it signals its process group, itself included. Returns true if handed on.
+ * Hands on a signal that ringside got, unless the program has got it by itself: because it was sent to the
+ * whole process group (by the terminal, a shell's job control, kill(2) with a negative number) and the
+ * program is still in ours. Nor does the program get back what it sent. Returns true if handed on.
  */
 bool child__forward(struct child *c, const siginfo_t *info);
 

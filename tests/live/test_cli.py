@@ -49,7 +49,7 @@ def program_status_comes_before_findings():
 @suite.test
 def help_and_version():
     for words in (["--help"], ["-h"], ["--version"], ["-V"], ["stat", "--help"], ["stat", "-h"], ["help"],
-                  ["help", "stat"], ["version"]):
+                  ["help", "stat"], ["help", "help"], ["help", "--help"], ["version"], ["version", "--help"]):
         done = subprocess.run([RINGSIDE, *words], capture_output=True, text=True, check=False)
         check_equal(f"status of {words}", done.returncode, 0)
         check(done.stdout.strip() and not done.stderr, f"{words} goes to stdout: {done}")
@@ -173,6 +173,19 @@ def grandchildren():
     report = stat("--", "/bin/sh", "-c", f"({storm} & {storm}; wait) & wait").expect_status(0).report
     check_none(truth.consistency(report))
     check_equal("rings, requests", (len(report["rings"]), report["totals"]["submitted"]), (2, 40000))
+
+
+@suite.test
+def process_named_twice():
+    with server("ring") as s:
+        for pids in (["-p", f"{s.pid},{s.pid}"], ["-p", s.pid, "-p", s.pid]):
+            with observer(*pids) as o:
+                o.wait_ready()
+                s.do("run 20")
+                result = o.kill().result().expect_status(0)
+                check_equal("submitted", result.report["totals"]["submitted"], 20)
+                check(result.stdout.splitlines()[0].endswith(f": pid {s.pid}"), f"the target: {result.stdout!r}")
+        s.quit()
 
 
 @suite.test

@@ -125,7 +125,7 @@ static void test_running_program_outlives_its_parent(void **state)
 	assert_true(exists(f->mark));
 }
 
-/* The one socket of this process. */
+/* The socket to the held child: the first of this process. */
 static int find_socket(void)
 {
 	struct stat st;
@@ -188,28 +188,121 @@ static void test_killed_while_held(void **state)
 	assert_false(exists(f->mark));
 }
 
+/* A program that takes no notice of SIGUSR1, in its own process group if told to. */
+static struct child *start_deaf(const struct fixture *f, bool own_group)
+{
+	char fifo[96], cmd[256];
+	char *argv[] = { own_group ? "setsid" : "env", "sh", "-c", cmd, NULL };
+	struct signal_state signals;
+	struct child *c = NULL;
+	int fd;
+
+	assert_int_equal(signal_state__save(&signals), 0);
+	sigaddset(&signals.mask, SIGUSR1);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", f->dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	snprintf(cmd, sizeof(cmd), ": > '%s'; exec sleep 1000", fifo);
+	assert_int_equal(child__spawn(argv, NULL, &signals, &c), 0);
+	assert_int_equal(child__go(c), 0);
+	/* it has come this far */
+	fd = open(fifo, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(getpgid(child__pid(c)) == getpgrp(), !own_group);
+	return c;
+}
+
+static void end_deaf(struct child *c)
+{
+	kill(child__pid(c), SIGKILL);
+	assert_int_equal(child__shell_status(finish(c)), 128 + SIGKILL);
+}
+
+/* SIGUSR1, sent to us or to a process group, as we get it. */
+static siginfo_t send_usr1(pid_t to)
+{
+	siginfo_t info = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	assert_int_equal(kill(to, SIGUSR1), 0);
+	assert_int_equal(sigwaitinfo(&set, &info), SIGUSR1);
+	return info;
+}
+
+/* Signals to the whole group must not reach those who run the tests. */
+static void enter_own_group(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	assert_int_equal(setpgid(0, 0), 0);
+}
+
 static void test_forward(void **state)
 {
-	char *argv[] = { "sh", "-c", "exec cat /dev/zero > /dev/null", NULL };
+	struct child *c;
+	siginfo_t info;
+
+	enter_own_group();
+	c = start_deaf(*state, false);
+	info = send_usr1(getpid());
+	assert_true(child__forward(c, &info));
+	info = send_usr1(-getpgrp());
+	assert_false(child__forward(c, &info));
+	info = send_usr1(getpid());
+	assert_true(child__forward(c, &info));
+	/* A timer of ours, set before exec: the program has none. */
+	info = (siginfo_t){ .si_signo = SIGUSR1, .si_code = SI_KERNEL };
+	assert_true(child__forward(c, &info));
+	/* It does not get back what it sent. */
+	info = (siginfo_t){ .si_signo = SIGUSR1, .si_code = SI_USER, .si_pid = child__pid(c) };
+	assert_false(child__forward(c, &info));
+	end_deaf(c);
+}
+
+static void test_forward_to_another_group(void **state)
+{
+	struct child *c;
+	siginfo_t info;
+
+	enter_own_group();
+	c = start_deaf(*state, true);
+	info = send_usr1(-getpgrp());
+	assert_true(child__forward(c, &info));
+	info = send_usr1(getpid());
+	assert_true(child__forward(c, &info));
+	end_deaf(c);
+}
+
+static void test_forward_after_the_end(void **state)
+{
+	char *argv[] = { "true", NULL };
 	struct child *c = spawn_as(argv, NULL);
-	siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_KERNEL };
+	siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_USER, .si_pid = getpid() };
 	int status = -1;
 
 	(void)state;
 	assert_int_equal(child__go(c), 0);
-	assert_false(child__forward(c, &info));
-	/* From the program itself: it has had it. */
-	info.si_code = SI_USER;
-	info.si_pid = child__pid(c);
-	assert_false(child__forward(c, &info));
-	/* Had SIGTERM come, it would have ended the program: the lower signal is delivered first. */
-	info.si_pid = getpid();
-	info.si_signo = SIGXCPU;
-	assert_true(child__forward(c, &info));
 	assert_int_equal(child__reap(c, true, &status), 1);
-	assert_int_equal(child__shell_status(status), 128 + SIGXCPU);
+	assert_int_equal(status, 0);
 	assert_false(child__forward(c, &info));
 	child__free(c);
+}
+
+static void test_forward_reaches_it(void **state)
+{
+	char *argv[] = { "sleep", "1000", NULL };
+	struct child *c = spawn_as(argv, NULL);
+	siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_USER, .si_pid = getpid() };
+
+	(void)state;
+	assert_int_equal(child__go(c), 0);
+	assert_true(child__forward(c, &info));
+	assert_int_equal(child__shell_status(finish(c)), 128 + SIGTERM);
 }
 
 static void test_shell_status(void **state)
@@ -232,6 +325,9 @@ int main(void)
 		TEST(test_wrong_word),
 		TEST(test_killed_while_held),
 		TEST(test_forward),
+		TEST(test_forward_to_another_group),
+		TEST(test_forward_after_the_end),
+		TEST(test_forward_reaches_it),
 		TEST(test_shell_status),
 	};
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,30 @@ static void test_pids_add_up(void **state)
 	free(f.pids.pids);
 }
 
+static void test_pids_refused(void **state)
+{
+	static const char *const lists[] = {"", ",", "1,", ",1", "1,,2", "0", "1,0", "-1", "+1", "1 ", " 1", "0x1",
+		"2147483648", "18446744073709551617", "99999999999999999999999999999999"};
+	struct fields f;
+	char want[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		assert_int_equal(parse(&f, "-p", lists[i], NULL), -EINVAL);
+		snprintf(want, sizeof(want), "-p '%s': must be process ids, such as 123 or 123,456", lists[i]);
+		assert_string_equal(errmsg, want);
+		assert_int_equal(f.pids.n, 0);
+	}
+	memset(want, '1', sizeof(want) - 1);
+	want[sizeof(want) - 1] = '\0';
+	assert_int_equal(parse(&f, "-p", want, NULL), -EINVAL);
+	assert_non_null(strstr(errmsg, "111...': must be process ids"));
+	assert_int_equal(parse(&f, "-p", "2147483647", NULL), 0);
+	assert_int_equal(f.pids.pids[0], 2147483647);
+	free(f.pids.pids);
+}
+
 static void test_help(void **state)
 {
 	struct fields f;
@@ -144,7 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),	     cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_pids_add_up), cmocka_unit_test(test_help),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_pids_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
