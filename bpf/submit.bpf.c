@@ -208,6 +208,8 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	shared = series_is_shared(idx);
 	if (RS_RING_IDX(r->uid))
 		count_batch(r, ctx);
+	else
+		ATOMIC_ADD(&rs.rings_full, 1);
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
 	s = slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s) {

@@ -287,6 +287,7 @@ struct rs_global {
 	__u64 sq_exits_full; /* SQPOLL threads whose CPU time at their end will stay unknown */
 	__u64 targets_full;  /* children that could not be followed */
 	__u64 rejected_full; /* refused SQEs that found neither a slot nor a place: their CQE will end a request */
+	__u64 rings_full;    /* requests submitted on rings that have no entry */
 	__u64 tags_mixed;    /* CQEs whose user_data is that of requests of several opcodes */
 	/* where CQEs do not name their request */
 	__u64 ambiguous; /* ends without a latency, maybe without an opcode: RS_DOUBT_* */

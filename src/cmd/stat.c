@@ -217,7 +217,7 @@ static void explain_exec(const char *program, int err)
 
 static int start(struct stat_run *r)
 {
-	int err = live__start(r->session, &r->live);
+	int err = live__start(r->session, r->o->max_report_rings, &r->live);
 
 	if (!err && r->o->interval_ns)
 		err = live__snapshot(r->live, &r->last);

@@ -68,10 +68,10 @@ int stat_run__interval(struct stat_run *r)
 	}
 	snapshot__free(&r->last);
 	r->last = now;
-	err = snapshot__limit_rings(&delta, r->o->max_report_rings);
-	rep = make_report(r, &delta, &d);
-	if (!err && r->sinks.json && !r->o->no_doctor)
+	if (r->sinks.json && !r->o->no_doctor)
 		err = doctor__run(&delta, &d);
+	err = err ? err : snapshot__limit_rings(&delta, r->o->max_report_rings);
+	rep = make_report(r, &delta, &d);
 	if (!err && r->sinks.json)
 		err = print_json(r, &rep, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text)

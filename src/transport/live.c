@@ -19,7 +19,7 @@ static uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-int live__start(struct session *s, struct live **ret)
+int live__start(struct session *s, size_t n_listed, struct live **ret)
 {
 	struct live *l = calloc(1, sizeof(*l));
 	int err;
@@ -28,6 +28,7 @@ int live__start(struct session *s, struct live **ret)
 		return -ENOMEM;
 	l->s = s;
 	l->next_id = 1;
+	l->retired.max = n_listed > LIVE_LISTED_MIN ? n_listed : LIVE_LISTED_MIN;
 	l->tracks = calloc(session__tables(s)->n_rings, sizeof(*l->tracks));
 	if (!l->tracks) {
 		free(l);
@@ -146,11 +147,8 @@ void live__free(struct live *l)
 		return;
 	for (i = 0; i < session__tables(l->s)->n_rings; i++)
 		track__free(&l->tracks[i]);
-	for (i = 0; i < l->n_retired; i++)
-		ring_stats__free(&l->retired[i]);
-	ring_stats__free(&l->retired_sum);
+	retired__free(&l->retired);
 	cgroup_names__free(&l->cgroups);
-	free(l->retired);
 	free(l->tracks);
 	free(l);
 }

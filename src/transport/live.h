@@ -11,8 +11,13 @@
 
 struct live;
 
-/* Activates the session and starts the window. The session stays the caller's and must outlive *ret. */
-int live__start(struct session *s, struct live **ret);
+/*
+ * Activates the session and starts the window. The session stays the caller's and must outlive *ret.
+ * Of rings that are gone and whose entries were needed, the n_listed busiest are listed, or
+ * LIVE_LISTED_MIN if that is more.
+ */
+#define LIVE_LISTED_MIN 1024
+int live__start(struct session *s, size_t n_listed, struct live **ret);
 
 /*
  * To be called every LIVE_TICK_MS or so: gives new rings their id, samples the threads of SQPOLL

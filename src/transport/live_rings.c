@@ -161,29 +161,6 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	return err;
 }
 
-/* A copy that owns its own memory. */
-static int copy_ring(const struct ring_stats *r, struct ring_stats *ret)
-{
-	struct ring_stats copy = *r;
-	int err = 0;
-
-	copy.ops = NULL;
-	copy.n_ops = 0;
-	copy.cgroup = r->cgroup ? strdup(r->cgroup) : NULL;
-	if (r->cgroup && !copy.cgroup)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < r->n_ops; i++) {
-		struct op_stats *o = ring_stats__op(&copy, r->ops[i].op);
-
-		err = o ? op_stats__add(o, &r->ops[i]) : -ENOMEM;
-	}
-	if (err)
-		ring_stats__free(&copy);
-	else
-		*ret = copy;
-	return err;
-}
-
 static int compare_ids(const void *a, const void *b)
 {
 	const struct ring_stats *x = a, *y = b;
@@ -199,7 +176,7 @@ static int read_each(const struct live *l, const struct slot_counts *c, struct s
 	size_t k;
 	int err;
 
-	s->rings = calloc(t->n_rings + l->n_retired, sizeof(*s->rings));
+	s->rings = calloc(t->n_rings + retired__n(&l->retired), sizeof(*s->rings));
 	if (!s->rings)
 		return -ENOMEM;
 	for (i = 1; i < t->n_rings; i++) {
@@ -211,8 +188,8 @@ static int read_each(const struct live *l, const struct slot_counts *c, struct s
 			return err;
 		s->n_rings++;
 	}
-	for (k = 0; k < l->n_retired; k++) {
-		err = copy_ring(&l->retired[k], &s->rings[s->n_rings]);
+	for (k = 0; k < retired__n(&l->retired); k++) {
+		err = ring_stats__copy(retired__at(&l->retired, k), &s->rings[s->n_rings]);
 		if (err)
 			return err;
 		s->n_rings++;
@@ -230,10 +207,12 @@ static bool has_counted(const struct ring_stats *r)
 	return i < RS_RC_COUNT;
 }
 
-/* Requests without a ring of their own, and the rings gone beyond LIVE_RETIRED_MAX. */
+/* Requests without a ring of their own, and the rings gone that have no row of their own. */
 static int read_others(const struct live *l, const struct slot_counts *c, struct snapshot *s)
 {
+	size_t n_sum = retired__n_sum(&l->retired);
 	struct ring_stats zero;
+	uint64_t unplaced;
 	struct totals t;
 	int err;
 
@@ -243,12 +222,15 @@ static int read_others(const struct live *l, const struct slot_counts *c, struct
 	t = ring_stats__totals(&zero);
 	zero.batchless = t.submitted + t.rejected;
 	s->fidelity.rings_full = t.submitted;
-	if (zero.n_ops || has_counted(&zero) || l->n_retired_sum) {
+	/* read after the counter that it is part of */
+	unplaced = __atomic_load_n(&session__global(l->s)->rings_full, __ATOMIC_ACQUIRE);
+	s->fidelity.series_full = t.submitted > unplaced ? t.submitted - unplaced : 0;
+	if (zero.n_ops || has_counted(&zero) || n_sum) {
 		s->others = calloc(1, sizeof(*s->others));
-		err = s->others ? copy_ring(&zero, s->others) : -ENOMEM;
-		if (!err && l->n_retired_sum)
-			err = ring_stats__add(s->others, &l->retired_sum);
-		s->n_others = l->n_retired_sum;
+		err = s->others ? ring_stats__copy(&zero, s->others) : -ENOMEM;
+		if (!err)
+			err = ring_stats__add(s->others, retired__sum(&l->retired));
+		s->n_others = n_sum;
 	}
 	ring_stats__free(&zero);
 	return err;
@@ -288,25 +270,6 @@ int live_rings__read(struct live *l, struct snapshot *s)
 	return err;
 }
 
-static int keep_retired(struct live *l, struct ring_stats *r)
-{
-	struct ring_stats *more;
-	int err;
-
-	if (l->n_retired >= LIVE_RETIRED_MAX) {
-		err = ring_stats__add(&l->retired_sum, r);
-		l->n_retired_sum++;
-		ring_stats__free(r);
-		return err;
-	}
-	more = realloc(l->retired, (l->n_retired + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	l->retired = more;
-	l->retired[l->n_retired++] = *r;
-	return 0;
-}
-
 /* Forgets the address of a ring that is gone, unless a new ring has it by now. */
 static void unindex(const struct live *l, const struct rs_ring *r)
 {
@@ -336,7 +299,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 	}
 	err = live_maps__take_errnos(l->s, errnos, &stats);
 	err = err ? err : live_maps__take_extras(l->s, &stats);
-	err = err ? err : keep_retired(l, &stats);
+	err = err ? err : retired__keep(&l->retired, &stats);
 	if (err) {
 		ring_stats__free(&stats);
 		return err;

@@ -5,10 +5,8 @@
 
 #include "live.h"
 #include "live_maps.h"
+#include "retired.h"
 #include "track.h"
-
-/* Rings read out and gone keep a row of their own up to this many; further ones are summed. */
-#define LIVE_RETIRED_MAX 1024
 
 struct live {
 	struct session *s;
@@ -19,10 +17,7 @@ struct live {
 	uint64_t retired_ns; /* when rings were last read out */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
 	bool frozen;
-	struct ring_stats *retired;
-	size_t n_retired;
-	struct ring_stats retired_sum;
-	size_t n_retired_sum;
+	struct retired retired; /* rings read out and gone */
 };
 
 uint64_t live__now_ns(const struct live *l);
