@@ -54,7 +54,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all static asan check demo bench unit live soak vm lint format install uninstall clean help FORCE
+.PHONY: all static asan check demo bench unit live soak vm trixie lint format install uninstall clean help FORCE
 .PHONY: unit-programs workloads workloads-static demo-programs bench-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
@@ -174,6 +174,10 @@ soak: all workloads ## traffic and ring churn for an hour, SOAK_S=SECONDS otherw
 
 vm: static workloads-static ## boot other Debian kernels and observe there
 	@tests/run vm
+
+trixie: ## build on Debian 13, in a chroot from the mirror that apt uses, and run the unit tests there (root)
+	@tools/deps install trixie || true
+	@tests/trixie
 
 clang-warnings: $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) src/main.c $(WORKLOAD_SRC))
 

@@ -7,15 +7,6 @@
  */
 #include "end.h"
 
-static __always_inline void note_depth(struct rs_ring *r, u32 depth)
-{
-	/* an application may write anything to its CQ head */
-	if (depth > r->cq_entries)
-		depth = r->cq_entries;
-	if (depth > r->cq_depth_max)
-		r->cq_depth_max = depth;
-}
-
 /* From 6.16 on. */
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io_uring_cqe *cqe)

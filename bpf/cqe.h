@@ -32,6 +32,25 @@ static __noinline int count_errno(u32 ring_uid, u32 op, s32 res)
 	return 0;
 }
 
+static __always_inline void note_depth(struct rs_ring *r, u32 depth)
+{
+	/* an application may write anything to its CQ head */
+	if (depth > r->cq_entries)
+		depth = r->cq_entries;
+	if (depth > r->cq_depth_max)
+		r->cq_depth_max = depth;
+}
+
+/* The same, from the ring itself. */
+static __noinline int note_depth_of(struct rs_ring *r, u64 ctx)
+{
+	struct io_ring_ctx *x = (void *)ctx;
+
+	if (r && RS_RING_IDX(r->uid))
+		note_depth(r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head));
+	return 0;
+}
+
 /* Whether every request of this ring that may give further CQEs has its tag. */
 static __always_inline bool tags_are_complete(struct rs_ring *r)
 {
@@ -54,6 +73,7 @@ static __noinline int count_other_cqe(const struct completion *c)
 	r = ring_known(c->ctx, PTR_LOW32(c->ctx));
 	if (!r)
 		return 0;
+	note_depth_of(r, c->ctx);
 	key.ring_uid = r->uid;
 	key.user_data = c->user_data;
 	if (c->cflags & (IORING_CQE_F_NOTIF | IORING_CQE_F_MORE)) {

@@ -19,8 +19,7 @@ static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 	if (!r)
 		return 0;
 	r->last_end = req;
-	if ((s64)r->rejected_no_slot > 0 && !bpf_map_delete_elem(&rs_rejected, &req)) {
-		ATOMIC_ADD(&r->rejected_no_slot, -1);
+	if (take_rejected(r, req)) {
 		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
 		return 0;
 	}
@@ -104,7 +103,7 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 	/* an io_kiocb that another ring, not ours to count, has by now; user_data can't tell: POLL_REMOVE changes it */
 	if (!r || !se || (r->ctx != c->ctx && RS_RING_IDX(r->uid))) {
 		end_unseen(s);
-		s->key = 0;
+		slot_free(s);
 		end_without_slot(c->ctx, c->req, c->res);
 		return;
 	}
@@ -112,7 +111,7 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 	r->last_end = c->req;
 	flags = s->flags;
 	if (flags & RS_SLOT_REJECTED) {
-		s->key = 0;
+		slot_free(s);
 		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
 		return;
 	}
@@ -138,7 +137,7 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 		if (cg)
 			end_punted(se, cg->s[in_group(i)].punt_ns, now);
 	}
-	s->key = 0;
+	slot_free(s);
 }
 
 #endif

@@ -61,14 +61,34 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* in the cgroup v2 hierarchy */
 };
 
+struct ns_common {
+	unsigned int inum; /* the inode of /proc/PID/ns/... */
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* one a namespace: the initial one first, the process's own last, at level */
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
 	char comm[16];
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct sched_entity se;
+	u64 start_time;
 	struct io_uring_task *io_uring;
 	const struct cred *cred;
 	struct css_set *cgroups;
@@ -223,7 +243,11 @@ struct file {
 	void *private_data;
 };
 
-struct bpf_iter_meta;
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
@@ -253,6 +277,7 @@ struct bpf_iter__task_file {
 #define IORING_POLL_UPDATE_USER_DATA (1u << 2)
 #define IORING_ACCEPT_MULTISHOT (1u << 0)
 #define IORING_RECV_MULTISHOT (1u << 1)
+#define IORING_RECVSEND_BUNDLE (1u << 4)
 #define IORING_URING_CMD_MULTISHOT (1u << 1)
 #define IORING_TIMEOUT_MULTISHOT (1u << 6)
 #define IORING_SETUP_SQE128 (1u << 10)
@@ -267,6 +292,7 @@ struct bpf_iter__task_file {
 #define IORING_OP_RECVMSG 10
 #define IORING_OP_TIMEOUT 11
 #define IORING_OP_ACCEPT 13
+#define IORING_OP_SEND 26
 #define IORING_OP_RECV 27
 #define IORING_OP_URING_CMD 46
 #define IORING_OP_NOP128 63

@@ -72,9 +72,7 @@ int rs_ring_gone(struct bpf_raw_tracepoint_args *ctx)
 	ring = work - bpf_core_field_offset(struct io_ring_ctx, exit_work);
 	/* the memory has been given back before: a new ring may have it by now */
 	r = ring_find_slow(ring);
-	if (r && r->state != RS_RING_CLOSING)
-		return 0;
-	return ring_forget(ring);
+	return r && r->state == RS_RING_CLOSING ? ring_forget(ring) : 0;
 }
 
 SEC("?tp_btf/sched_process_fork")
@@ -116,10 +114,14 @@ static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
 	struct io_ring_ctx *x = (void *)ring;
 	struct rs_ring *r;
 	struct owner o;
+	u32 dropped;
 
 	r = ring ? ring_find_slow(ring) : NULL;
 	if (r) {
-		r->sq_dropped = BPF_CORE_READ(x, rings, sq_dropped);
+		/* less: the address is another ring's by now */
+		dropped = BPF_CORE_READ(x, rings, sq_dropped);
+		if (dropped > r->sq_dropped)
+			r->sq_dropped = dropped;
 		return 0;
 	}
 	owner_of(&o, task);

@@ -122,12 +122,12 @@ RS_MAP struct {
 	__type(value, u64);
 } rs_errnos SEC(".maps");
 
-/* io_kiocb addresses of refused SQEs that found no slot; their CQE is still to come. */
+/* io_kiocb addresses of refused SQEs that found no slot -> ring uid; their CQE is still to come, if any is. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u64);
-	__type(value, u8);
+	__type(value, u32);
 } rs_rejected SEC(".maps");
 
 RS_MAP struct {

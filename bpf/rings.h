@@ -4,6 +4,7 @@
 #define RINGSIDE_RINGS_H
 
 #include "common.h"
+#include "pidns.h"
 
 static __always_inline struct rs_ring *ring_at(u32 idx)
 {
@@ -117,11 +118,12 @@ static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx 
 	r->cq_entries = BPF_CORE_READ(ctx, cq_entries);
 	r->setup_flags = BPF_CORE_READ(ctx, flags);
 	r->sq_dropped_base = r->sq_dropped = BPF_CORE_READ(ctx, rings, sq_dropped);
-	r->sq_tid = 0;
+	r->sq_tid = r->sq_tid_here = 0;
 	if (!sq)
 		return;
 	tid = BPF_CORE_READ(sq, pid);
 	r->sq_tid = tid;
+	r->sq_tid_here = task_here(sq, NULL);
 	if (!bpf_map_lookup_elem(&rs_sq_exits, &tid) &&
 		bpf_map_update_elem(&rs_sq_exits, &tid, &none, BPF_NOEXIST))
 		ATOMIC_ADD(&rs.sq_exits_full, 1);
@@ -134,7 +136,7 @@ static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx 
  */
 static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 {
-	u32 idx, hash, uid, *winner;
+	u32 idx, hash, uid, *winner, own = 0;
 	struct task_struct *task;
 	struct rs_ring *r;
 
@@ -149,6 +151,8 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 		flags |= RS_RING_REWIND;
 	r->flags = flags;
 	r->pid = o->pid;
+	r->pid_here = process_here(task, &own);
+	r->pid_own = own;
 	r->tid = o->tid;
 	r->user = o->user;
 	r->cgroup_id = o->cgroup_id;

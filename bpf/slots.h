@@ -83,6 +83,13 @@ static __always_inline struct rs_hot *slot_find(struct place *p, u64 req, u32 *r
 	return &p->g->s[i];
 }
 
+/* Its next owner's ring is written after its key: until then it must not look like one of a ring that is gone. */
+static __always_inline void slot_free(struct rs_hot *s)
+{
+	s->ring_uid = 0;
+	s->key = 0;
+}
+
 /* Whether a slot's request is of the ring at ctx; else its io_kiocb is in other hands by now. */
 static __always_inline bool slot_is_of(struct rs_hot *s, u64 ctx)
 {

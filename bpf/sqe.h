@@ -37,6 +37,8 @@ SHARED bool sqe_is_multishot(struct io_ring_ctx *ctx, u32 op)
 		return BPF_CORE_READ(sqe, len) & IORING_POLL_ADD_MULTI;
 	case IORING_OP_ACCEPT:
 		return BPF_CORE_READ(sqe, ioprio) & IORING_ACCEPT_MULTISHOT;
+	case IORING_OP_SEND:
+		return BPF_CORE_READ(sqe, ioprio) & IORING_RECVSEND_BUNDLE;
 	case IORING_OP_RECV:
 	case IORING_OP_RECVMSG:
 		return BPF_CORE_READ(sqe, ioprio) & IORING_RECV_MULTISHOT;

@@ -31,6 +31,18 @@ static __noinline bool slot_is_dead(struct rs_hot *s)
 	return !r || r->state == RS_RING_CLOSED;
 }
 
+/* Gives the slot that `key` holds to req. False: another was quicker. */
+static __noinline bool slot_retake(struct rs_hot *s, u64 key, u64 req)
+{
+	if (!s || __sync_val_compare_and_swap(&s->key, key, RS_KEY_BUSY) != key)
+		return false;
+	end_unseen(s);
+	/* ring 0 is never gone: nobody else takes it for dead before its new ring is written */
+	s->ring_uid = 0;
+	s->key = req;
+	return true;
+}
+
 /* Claims a slot of a group without a free one. */
 static __noinline u32 group_evict(struct rs_hot_group *g, u64 req)
 {
@@ -42,24 +54,11 @@ static __noinline u32 group_evict(struct rs_hot_group *g, u64 req)
 #pragma unroll
 	for (i = 0; i < RS_GROUP; i++) {
 		key = g->s[i].key;
-		if (!slot_is_dead(&g->s[i]) || __sync_val_compare_and_swap(&g->s[i].key, key, req) != key)
+		if (key == RS_KEY_BUSY || !slot_is_dead(&g->s[i]) || !slot_retake(&g->s[i], key, req))
 			continue;
-		end_unseen(&g->s[i]);
 		return i;
 	}
 	return RS_GROUP;
-}
-
-/* Claims the slot that holds req still. Whether it has not been evicted meanwhile. */
-static __noinline bool slot_reclaim(struct rs_hot *s, u64 req)
-{
-	if (!s || __sync_val_compare_and_swap(&s->key, req, RS_KEY_BUSY) != req)
-		return false;
-	end_unseen(s);
-	/* ring 0 is never gone */
-	s->ring_uid = 0;
-	s->key = req;
-	return true;
 }
 
 /*
@@ -78,7 +77,7 @@ static __noinline struct rs_hot *slot_claim_slow(u32 req_low, u64 req)
 	g = p.g;
 	hash = p.hash;
 	s = slot_find(&p, req, &i);
-	if (s && slot_reclaim(s, req))
+	if (s && slot_retake(s, req, req))
 		return s;
 	other = hot_group(rs_place_other(hash, rs_config.group_mask));
 	i = group_claim(g, req);
@@ -184,6 +183,12 @@ static __always_inline u16 slot_flags(struct io_kiocb *req)
 	return flags;
 }
 
+/* Without a CQE and without a ring whose end would end it: it would hold its slot for ever. */
+static __always_inline bool is_untraceable(struct rs_ring *r, struct io_kiocb *req)
+{
+	return !RS_RING_IDX(r->uid) && ((u32)req->flags & REQ_F_CQE_SKIP);
+}
+
 static __always_inline int on_submit(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx;
@@ -211,8 +216,10 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	else
 		ATOMIC_ADD(&rs.rings_full, 1);
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
-	s = slot_claim(PTR_LOW32(req), (u64)req);
+	s = is_untraceable(r, req) ? NULL : slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s) {
+		/* without a CQE, as a follower of a chain that failed with IOSQE_CQE_SKIP_SUCCESS */
+		take_rejected(r, (u64)req);
 		r->untagged = 1;
 		ATOMIC_ADD(&r->no_slot, 1);
 		rs_add(&se->c[RS_SC_NO_SLOT], 1, shared);
@@ -245,12 +252,14 @@ int BPF_PROG(rs_submit_sqe, struct io_kiocb *req)
 /* Without a slot: a CQE names the io_kiocb only, and a request without a slot may end in its place. */
 static __noinline int remember_rejected(struct rs_ring *r, u64 req)
 {
-	u8 one = 1;
+	u32 uid;
 
 	if (!r)
 		return 0;
+	uid = r->uid;
+	take_rejected(r, req);
 	ATOMIC_ADD(&r->rejected_no_slot, 1);
-	if (bpf_map_update_elem(&rs_rejected, &req, &one, BPF_ANY))
+	if (bpf_map_update_elem(&rs_rejected, &req, &uid, BPF_ANY))
 		ATOMIC_ADD(&rs.rejected_full, 1);
 	return 0;
 }

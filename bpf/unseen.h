@@ -25,6 +25,24 @@ static __noinline bool take_overflowed(struct rs_ring *r, u64 user_data)
 	return true;
 }
 
+/* Whether the io_kiocb was last used for an SQE of this ring that was refused and found no slot. */
+static __noinline bool take_rejected(struct rs_ring *r, u64 req)
+{
+	u32 *uid;
+	bool ours;
+
+	if (!r || (s64)r->rejected_no_slot <= 0)
+		return false;
+	uid = bpf_map_lookup_elem(&rs_rejected, &req);
+	if (!uid)
+		return false;
+	ours = *uid == r->uid;
+	if (bpf_map_delete_elem(&rs_rejected, &req) || !ours)
+		return false;
+	ATOMIC_ADD(&r->rejected_no_slot, -1);
+	return true;
+}
+
 /*
  * The slot's io_kiocb has been used for something else, or its ring is gone: its request ended
  * without io_uring_complete. Its CQE overflowed, or it had none.

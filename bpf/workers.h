@@ -4,6 +4,7 @@
 #define RINGSIDE_WORKERS_H
 
 #include "common.h"
+#include "pidns.h"
 
 static __noinline int count_punt(struct rs_series *se, u32 slot_flags)
 {
@@ -39,11 +40,14 @@ static __noinline int note_wq(struct io_wq *wq)
 	}
 	owner = BPF_CORE_READ(wq, task);
 	tid = BPF_CORE_READ(owner, pid);
+	fresh.start_ns = BPF_CORE_READ(owner, start_time);
 	w = bpf_map_lookup_elem(&rs_workers, &tid);
-	if (!w) {
+	if (!w || w->start_ns != fresh.start_ns) {
 		fresh.pid = BPF_CORE_READ(owner, tgid);
+		fresh.pid_here = process_here(owner, NULL);
+		fresh.tid_here = task_here(owner, NULL);
 		BPF_CORE_READ_STR_INTO(&fresh.comm, owner, comm);
-		bpf_map_update_elem(&rs_workers, &tid, &fresh, BPF_NOEXIST);
+		bpf_map_update_elem(&rs_workers, &tid, &fresh, BPF_ANY);
 		w = bpf_map_lookup_elem(&rs_workers, &tid);
 		if (!w) {
 			ATOMIC_ADD(&rs.workers_full, 1);

@@ -126,6 +126,9 @@ struct rs_ring {
 	__u32 sq_dropped;      /* rings->sq_dropped as last read */
 	__u32 sq_dropped_base; /* its value when we first saw the ring */
 	char comm[RS_COMM_LEN];
+	__u32 pid_here; /* in ringside's pid namespace; 0: it is not in there, or not known */
+	__u32 pid_own;	/* in its own pid namespace; 0: that is ringside's or the initial one, or not known */
+	__u32 sq_tid_here; /* as pid_here */
 } __attribute__((aligned(64)));
 
 /* Flags of an in-flight slot. */
@@ -243,16 +246,24 @@ struct rs_register_stat {
 
 /* io-wq workers of one task; key of the map: tid. */
 struct rs_workers {
+	__u64 start_ns; /* of the task: tids are used again */
 	__u32 pid;
 	__u32 bounded_max;
 	__u32 unbounded_max;
 	__u32 pad;
 	char comm[RS_COMM_LEN];
+	__u32 pid_here, tid_here; /* in ringside's pid namespace; 0: not in there, or not known */
 };
 
 /* CPU time of an SQPOLL thread at its end; key of the map: tid. */
 struct rs_sq_exit {
 	__u64 cpu_ns;
+};
+
+/* A process: in the initial pid namespace and in ringside's. What rs_list_pids writes. */
+struct rs_pid {
+	__u32 pid;
+	__u32 here;
 };
 
 /* Read-only for the programs, set before load. */
@@ -272,6 +283,8 @@ struct rs_config {
 	__u64 ring_file_poll; /* address of io_uring_poll */
 	char comm[RS_COMM_LEN];
 	__u8 op_traits[RS_OPS];
+	__u32 pid_ns;	   /* ringside's pid namespace: its inode; 0: the initial one */
+	__u32 pid_numbers; /* the numbers of a process in other namespaces can be read */
 };
 
 /* Shared and writable. */

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "log.h"
+#include "pidns.h"
 #include "privileges.h"
 #include "program.h"
 #include "stream.h"
@@ -30,22 +30,6 @@ static int check_privileges(void)
 		return 0;
 	log_error("%s", missing);
 	return -EPERM;
-}
-
-/* PROC_PID_INIT_INO of the kernel: the number of the initial pid namespace. */
-#define INITIAL_PID_NS 0xEFFFFFFCu
-
-/* Process ids mean something else to the programs in the kernel than they do in a pid namespace. */
-static int check_pid_namespace(const struct stat_options *o)
-{
-	struct stat st;
-
-	if ((!o->program || o->all) && !o->pids.n)
-		return 0;
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NS)
-		return 0;
-	log_error("in a pid namespace only the whole machine can be observed (-a): run ringside outside of it");
-	return -EINVAL;
 }
 
 /* Whether the program's name is to blame. */
@@ -128,6 +112,7 @@ static int open_session(struct stat_run *r)
 	int err;
 
 	so.all = o->all;
+	so.pid_ns = pidns__inode();
 	so.scan = o->all || o->pids.n;
 	so.targets = r->child ? &child : r->pids.pids;
 	so.n_targets = r->child ? 1 : r->pids.n;
@@ -183,7 +168,7 @@ static int prepare(struct stat_run *r)
 		log_error("can't set up signals: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	if (check_privileges() || check_pid_namespace(o) || sinks__open(&r->sinks, o) || open_pids(r))
+	if (check_privileges() || sinks__open(&r->sinks, o) || open_pids(r))
 		return EXIT_FAILED;
 	r->target = stat_options__target(o, &r->pids);
 	if (!r->target) {
@@ -235,7 +220,7 @@ static int start(struct stat_run *r)
 	return EXIT_OK;
 }
 
-/* How long the kernel may take to tear down the rings of a program that has ended, before they are reported as they are. */
+/* How long the kernel may take to tear down the rings of targets that have ended. */
 #define SETTLE_MS 200
 
 /* From the first request to the last line. Returns the exit status. */
@@ -245,7 +230,7 @@ static int observe(struct stat_run *r)
 	int err;
 
 	err = stat_run__loop(r);
-	if (r->child_ended)
+	if (r->targets_ended)
 		live__settle(r->live, SETTLE_MS);
 	live__stop(r->live);
 	if (!err && r->o->interval_ns)

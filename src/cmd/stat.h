@@ -57,6 +57,7 @@ struct stat_run {
 	unsigned int n_ends; /* signals that ask for the end */
 	char *target; /* for the first line of the report */
 	char ended[64];
+	bool targets_ended; /* the program, or all processes of -p */
 	bool child_ended;
 	int child_status; /* wait status */
 	struct snapshot last; /* for intervals */

@@ -122,7 +122,8 @@ int stat_run__loop(struct stat_run *r)
 		now = now_ns();
 		if (n > 0 && (fds[0].revents & POLLIN) && stat_run__take_signal(r))
 			break;
-		if (n > 0 && target_ended(r))
+		r->targets_ended = n > 0 && target_ended(r);
+		if (r->targets_ended)
 			break;
 		if (n > 0 && (fds[1].revents & POLLIN))
 			d.tick = now;

@@ -194,8 +194,8 @@ void stat_options__sizes(const struct stat_options *o, struct session_options *s
 {
 	so->max_inflight = (uint32_t)o->max_inflight;
 	so->max_rings = (uint32_t)o->max_rings;
-	/* most rings use few opcodes */
-	so->max_series = o->max_rings == SESSION_DEFAULT_RINGS ? SESSION_DEFAULT_SERIES : so->max_rings * 2;
+	/* most rings use few opcodes; a small table is meant to be small */
+	so->max_series = so->max_rings * (so->max_rings < SESSION_DEFAULT_RINGS ? 2 : 4);
 	if (so->max_series > SESSION_MAX_SERIES)
 		so->max_series = SESSION_MAX_SERIES;
 }

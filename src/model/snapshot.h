@@ -45,7 +45,9 @@ enum ring_state { RING_OPEN, RING_CLOSING, RING_CLOSED };
 struct ring_stats {
 	uint32_t id;  /* shown to the user: 1, 2, ... in order of first sight; 0: all that found no entry */
 	uint32_t uid; /* the kernel side's name for it */
-	uint32_t pid; /* 0: unknown */
+	uint32_t pid; /* in our pid namespace; 0: it is not in there, or unknown */
+	uint32_t pid_own;  /* in its own pid namespace; 0: that is ours or the initial one, or unknown */
+	uint32_t pid_host; /* in the initial pid namespace; 0: that is ours, or unknown */
 	uint32_t user; /* ~0: unknown */
 	char comm[RS_COMM_LEN];
 	char *cgroup; /* path, NULL: unknown */
@@ -56,6 +58,7 @@ struct ring_stats {
 	enum ring_state state;
 	bool created_in_window;
 	uint32_t sq_tid;      /* 0: not SQPOLL */
+	bool sq_outside;      /* of our pid namespace: sq_tid is that in the initial one */
 	bool sq_cpu_known;
 	uint64_t sq_cpu_ns;   /* CPU time of the SQPOLL thread inside the window */
 	uint64_t sq_alive_ns; /* how long it could have run inside the window */
@@ -68,7 +71,8 @@ struct ring_stats {
 };
 
 struct task_stats {
-	uint32_t pid, tid;
+	uint32_t pid, tid; /* in our pid namespace; 0: not in there */
+	uint32_t pid_host, tid_host; /* in the initial pid namespace; 0: that is ours */
 	char comm[RS_COMM_LEN];
 	uint32_t workers_bounded_max, workers_unbounded_max;
 };

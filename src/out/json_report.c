@@ -88,7 +88,9 @@ static json_t *tasks__json(const struct snapshot *s)
 		json_t *o = json_object();
 
 		jout__put(&o, "pid", jout__u64_if(t->pid != 0, t->pid));
-		jout__put(&o, "tid", jout__u64(t->tid));
+		jout__put(&o, "tid", jout__u64_if(t->tid != 0, t->tid));
+		jout__put(&o, "host_pid", jout__u64_if(t->pid_host != 0, t->pid_host));
+		jout__put(&o, "host_tid", jout__u64_if(t->tid_host != 0, t->tid_host));
 		jout__put(&o, "comm", jout__comm(t->comm));
 		jout__put(&o, "workers_bounded_max", jout__u64(t->workers_bounded_max));
 		jout__put(&o, "workers_unbounded_max", jout__u64(t->workers_unbounded_max));

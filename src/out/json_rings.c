@@ -33,7 +33,7 @@ static json_t *sq_thread__json(const struct ring_stats *r)
 	if (!r->sq_tid)
 		return json_null();
 	o = json_object();
-	jout__put(&o, "tid", jout__u64(r->sq_tid));
+	jout__put(&o, "tid", jout__u64_if(!r->sq_outside, r->sq_tid));
 	jout__put(&o, "cpu_pct",
 		r->sq_cpu_known ? jout__ratio(100.0 * (double)r->sq_cpu_ns, (double)r->sq_alive_ns)
 				: json_null());
@@ -70,6 +70,8 @@ static json_t *ring_stats__json(const struct snapshot *s, const struct ring_stat
 
 	jout__put(&o, "id", jout__u64(r->id));
 	jout__put(&o, "pid", jout__u64_if(r->pid != 0, r->pid));
+	jout__put(&o, "pid_in_namespace", jout__u64_if(r->pid_own != 0, r->pid_own));
+	jout__put(&o, "host_pid", jout__u64_if(r->pid_host != 0, r->pid_host));
 	jout__put(&o, "comm", jout__comm(r->comm));
 	jout__put(&o, "cgroup", jout__text(r->cgroup));
 	jout__put(&o, "fd", one && r->fd >= 0 ? json_integer(r->fd) : json_null());

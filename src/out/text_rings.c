@@ -16,6 +16,8 @@
 static const struct table_column ring_columns[] = {
 	{ .head = "RING", .right = true },
 	{ .head = "PID", .right = true, .drop = 3 },
+	{ .head = "NS-PID", .right = true, .optional = true, .drop = 5 },
+	{ .head = "HOST-PID", .right = true, .optional = true, .drop = 5 },
 	{ .head = "COMM", .list = true, .min = 6 },
 	{ .head = "SQ", .right = true, .drop = 8 },
 	{ .head = "CQ-MAX", .right = true, .drop = 4 },
@@ -132,6 +134,15 @@ static void fact_cell(struct table *tab, uint64_t n)
 		table__cell(tab, ATTR_PLAIN, "n/a");
 }
 
+/* 0 stands for nothing to say. */
+static void number_cell(struct table *tab, uint64_t n)
+{
+	if (n)
+		table__cell(tab, ATTR_PLAIN, "%" PRIu64, n);
+	else
+		table__cell(tab, ATTR_PLAIN, "-");
+}
+
 static void batch_cell(struct table *tab, const struct totals *sum)
 {
 	double mean =
@@ -183,6 +194,8 @@ static void ring_row(struct table *tab, struct text *t, const struct ranked_ring
 	table__row(tab);
 	fact_cell(tab, r->id);
 	fact_cell(tab, r->pid);
+	number_cell(tab, r->pid_own);
+	number_cell(tab, r->pid ? 0 : r->pid_host);
 	table__cell(tab, ATTR_BOLD, "%s", text__comm(comm, r->comm));
 	fact_cell(tab, r->sq_entries);
 	if (r->cq_entries)
@@ -258,7 +271,9 @@ static int by_workers(const void *a, const void *b)
 
 	if (nx != ny)
 		return nx < ny ? 1 : -1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->tid_host < y->tid_host ? -1 : x->tid_host > y->tid_host;
 }
 
 static void worker_rows(struct text *t, const struct task_stats **tasks, size_t n)

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pidns.h"
+
 /* 38 and 39 since 5.8; older headers lack them. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -20,15 +22,14 @@
 #define CAP_BPF 39
 #endif
 
-/* PROC_USER_INIT_INO, PROC_PID_INIT_INO of the kernel: the numbers of the initial namespaces. */
+/* PROC_USER_INIT_INO of the kernel: the number of the initial user namespace. */
 #define INITIAL_USER_NS 0xEFFFFFFDu
-#define INITIAL_PID_NS 0xEFFFFFFCu
 
-static bool in_other_ns(const char *path, ino_t initial)
+static bool in_other_user_ns(void)
 {
 	struct stat st;
 
-	return !stat(path, &st) && st.st_ino != initial;
+	return !stat("/proc/self/ns/user", &st) && st.st_ino != INITIAL_USER_NS;
 }
 
 int privileges__read(struct privileges *ret)
@@ -46,8 +47,8 @@ int privileges__read(struct privileges *ret)
 		.bpf = admin || have & (1ull << CAP_BPF),
 		.perfmon = admin || have & (1ull << CAP_PERFMON),
 		.syslog = have & (1ull << CAP_SYSLOG),
-		.foreign_user_ns = in_other_ns("/proc/self/ns/user", INITIAL_USER_NS),
-		.foreign_pid_ns = in_other_ns("/proc/self/ns/pid", INITIAL_PID_NS),
+		.foreign_user_ns = in_other_user_ns(),
+		.foreign_pid_ns = pidns__inode() != 0,
 		.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER,
 	};
 	return 0;

@@ -108,6 +108,7 @@ static int session__alloc(const struct session_options *o, struct session **ret)
 	if (!s)
 		return -ENOMEM;
 	s->scan = o->scan;
+	s->scan_in_part = o->scan && o->all && o->pid_ns;
 	s->log = calloc(1, LIBBPF_LOG_BYTES);
 	s->verifier_log = calloc(1, VERIFIER_LOG_BYTES);
 	s->refused = calloc(n_variants, sizeof(*s->refused));
@@ -127,7 +128,7 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 	err = session__load(s, o, errmsg, errsize);
 	if (err)
 		return err;
-	err = session__set_up_tables(s, o);
+	err = session__set_up_tables(s);
 	err = err ? err : open_wakeups(s);
 	if (err) {
 		snprintf(errmsg, errsize, "can't set up the BPF maps: %s", strerror(-err));
@@ -138,7 +139,8 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 		snprintf(errmsg, errsize, "can't attach the BPF programs: %s", strerror(-err));
 		return err;
 	}
-	return session__check_essential(s, o, errmsg, errsize);
+	err = session__check_essential(s, o, errmsg, errsize);
+	return err ? err : session__add_targets(s, o, errmsg, errsize);
 }
 
 int session__open(const struct session_options *o, struct session **ret, char *errmsg, size_t errsize)
@@ -192,10 +194,13 @@ static void scan(struct session *s, enum rs_feature f)
 	if (!s->links[f])
 		return;
 	err = run_iterator(s->links[f]);
-	if (!err)
+	if (!err && !s->scan_in_part)
 		return;
 	st->level = FEATURE_DEGRADED;
-	snprintf(st->why, sizeof(st->why), "reading the iterator: %s", strerror(-err));
+	if (err)
+		snprintf(st->why, sizeof(st->why), "reading the iterator: %s", strerror(-err));
+	else
+		snprintf(st->why, sizeof(st->why), "rings outside of this pid namespace are found when they are used");
 }
 
 int session__activate(struct session *s)

@@ -17,8 +17,9 @@
 struct session_options {
 	bool all;		/* watch every ring, else only those of the targets */
 	bool scan;		/* look for rings that exist already */
-	const pid_t *targets;	/* process ids, initial pid namespace */
+	const pid_t *targets;	/* process ids, in our pid namespace */
 	size_t n_targets;
+	uint32_t pid_ns;	/* our pid namespace: its inode, 0: the initial one */
 	uint32_t max_inflight;	/* slots, rounded up to a power of 2 */
 	uint32_t max_rings;
 	uint32_t max_series;
@@ -42,7 +43,7 @@ bool session__out_of_resources(int err);
 
 /* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {
-	int ring_index, free_rings, free_series, errnos, named, overflowed, series_index, registers, workers, sq_exits;
+	int ring_index, free_rings, free_series, errnos, named, overflowed, series_index, registers, tags, workers, sq_exits;
 };
 
 /* The mapped tables. Written by the programs while active. */

@@ -58,6 +58,8 @@ static void fill_config(const struct loading *l)
 	c->by_comm = o->comm != NULL;
 	if (o->comm)
 		strncpy(c->comm, o->comm, sizeof(c->comm) - 1);
+	c->pid_ns = o->pid_ns;
+	c->pid_numbers = s->plan.chosen[RS_F_PIDS] != NULL;
 	for (op = 0; op < RS_OPS; op++)
 		c->op_traits[op] = (__u8)op_traits(op);
 }

@@ -21,6 +21,7 @@ struct session {
 	struct bpf_link *links[RS_F_COUNT];
 	struct ring_buffer *wakeups;
 	bool scan;
+	bool scan_in_part; /* iterators do not meet all processes whose rings are watched */
 	char *log; /* what libbpf said */
 	char *verifier_log;
 	const char **refused; /* by variant */
@@ -43,7 +44,13 @@ void session__unload(struct session *s);
 /* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */
 int session__size_maps(struct session *s, const struct session_options *o);
 /* Maps the tables into memory and fills them, after loading. 0 or negative errno. */
-int session__set_up_tables(struct session *s, const struct session_options *o);
+int session__set_up_tables(struct session *s);
 void session__unmap_tables(struct session *s);
+
+/*
+ * Makes the processes of o->targets those whose rings are watched; the programs have to be attached.
+ * 0, or negative errno and one line in errmsg.
+ */
+int session__add_targets(struct session *s, const struct session_options *o, char *errmsg, size_t errsize);
 
 #endif

@@ -101,6 +101,7 @@ static void name_maps(struct session *s)
 		.overflowed = bpf_map__fd(k->maps.rs_overflowed),
 		.series_index = bpf_map__fd(k->maps.rs_series_index),
 		.registers = bpf_map__fd(k->maps.rs_registers),
+		.tags = bpf_map__fd(k->maps.rs_tags),
 		.workers = bpf_map__fd(k->maps.rs_workers),
 		.sq_exits = bpf_map__fd(k->maps.rs_sq_exits),
 	};
@@ -155,29 +156,13 @@ static int fill_tables(struct session *s)
 	return err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->n_series);
 }
 
-static int add_targets(struct session *s, const struct session_options *o)
-{
-	int fd = bpf_map__fd(s->skel->maps.rs_targets);
-	uint8_t one = 1;
-	size_t i;
-
-	for (i = 0; i < o->n_targets; i++) {
-		uint32_t pid = (uint32_t)o->targets[i];
-
-		if (bpf_map_update_elem(fd, &pid, &one, BPF_ANY))
-			return -errno;
-	}
-	return 0;
-}
-
-int session__set_up_tables(struct session *s, const struct session_options *o)
+int session__set_up_tables(struct session *s)
 {
 	int err;
 
 	name_maps(s);
 	err = map_tables(s);
-	err = err ? err : fill_tables(s);
-	return err ? err : add_targets(s, o);
+	return err ? err : fill_tables(s);
 }
 
 int session__recycle_series(struct session *s, const struct rs_series_key *key, uint32_t idx)

@@ -48,6 +48,8 @@ const struct variant variants[] = {
 	ROW(REGISTER, "rs_register_eventfd", "io_uring_register", "*,u32,u32,u32,u8,s64"),
 	ROW(FOLLOW, "rs_fork", "sched_process_fork", "task_struct*,task_struct*"),
 	ROW(EXIT, "rs_exit", "sched_process_exit", "task_struct*,..."),
+	ROW(PIDS, "rs_list_pids", "iter:task", NULL,
+		.fields = "task_struct.thread_pid,pid.level,pid.numbers,upid.nr,upid.ns,pid_namespace.ns,ns_common.inum"),
 };
 
 const size_t n_variants = sizeof(variants) / sizeof(variants[0]);

@@ -12,6 +12,7 @@
 
 #include "bystander.h"
 #include "child.h"
+#include "pidns.h"
 #include "program.h"
 
 /* The word that starts the program: whole, or it does not start. */
@@ -24,7 +25,7 @@ struct child {
 	pid_t pid;
 	int pidfd;
 	int sock; /* to the held child; -1 after child__go() */
-	struct bystander *bystander;
+	struct bystander *bystander; /* NULL: none */
 	bool reaped;
 	int status; /* once reaped */
 };
@@ -195,6 +196,15 @@ static int await_ready(struct child *c)
 	return err == -EPIPE ? -EINTR : err ? err : told;
 }
 
+/*
+ * Where children get a pid namespace of their own (unshare --pid without --fork), signals look different to a
+ * bystander; and the program, which is process 1 there, could not end before we had reaped it.
+ */
+static int start_bystander(struct child *c)
+{
+	return pidns__is_left_to_children() ? 0 : bystander__start(&c->bystander);
+}
+
 static int open_sockets(int ret[2])
 {
 	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret) ? -errno : 0;
@@ -243,7 +253,7 @@ int child__spawn(char *const argv[], const struct run_as *as, const struct signa
 	close(socks[1]);
 	err = c->pid < 0 ? c->pid : await_ready(c);
 	if (!err)
-		err = bystander__start(&c->bystander);
+		err = start_bystander(c);
 	if (err)
 		goto fail;
 	*ret = c;
@@ -306,7 +316,7 @@ bool child__forward(struct child *c, const siginfo_t *info)
 
 	if (c->reaped)
 		return false;
-	to_all = bystander__got(c->bystander, info, wait_for_others_ms(info->si_signo));
+	to_all = c->bystander ? bystander__got(c->bystander, info, wait_for_others_ms(info->si_signo)) : -ESRCH;
 	/* Nobody to ask: it was the terminal, or else it was not. */
 	if (to_all < 0)
 		to_all = info->si_code > 0 && info->si_signo != SIGALRM;

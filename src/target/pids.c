@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "parse.h"
+#include "pidns.h"
 #include "pids.h"
 
 /* glibc has a wrapper only since 2.36. */
@@ -58,7 +59,8 @@ static int open_process(pid_t *pid)
 	/* A thread that leads no process is -EINVAL, on recent kernels -ENOENT. */
 	if (fd != -EINVAL && fd != -ENOENT)
 		return fd;
-	err = read_tgid(*pid, &tgid);
+	/* else the number is another thread's there */
+	err = pidns__owns_proc() ? read_tgid(*pid, &tgid) : -ESRCH;
 	if (err)
 		return err;
 	fd = pidfd_open(tgid);

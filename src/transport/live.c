@@ -10,6 +10,7 @@
 
 #include "live_maps.h"
 #include "live_rings.h"
+#include "pidns.h"
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -28,6 +29,7 @@ int live__start(struct session *s, size_t n_listed, struct live **ret)
 		return -ENOMEM;
 	l->s = s;
 	l->next_id = 1;
+	l->has_proc = pidns__owns_proc();
 	l->retired.max = n_listed > LIVE_LISTED_MIN ? n_listed : LIVE_LISTED_MIN;
 	l->tracks = calloc(session__tables(s)->n_rings, sizeof(*l->tracks));
 	if (!l->tracks) {

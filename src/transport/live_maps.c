@@ -204,7 +204,9 @@ static int compare_tasks(const void *a, const void *b)
 {
 	const struct task_stats *x = a, *y = b;
 
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->tid_host < y->tid_host ? -1 : x->tid_host > y->tid_host;
 }
 
 int live_maps__tasks(const struct session *s, struct snapshot *snap)
@@ -223,8 +225,10 @@ int live_maps__tasks(const struct session *s, struct snapshot *snap)
 			return -ENOMEM;
 		snap->tasks = more;
 		t = &more[snap->n_tasks++];
-		*t = (struct task_stats){.pid = w.pid,
-			.tid = tid,
+		*t = (struct task_stats){.pid = w.pid_here,
+			.tid = w.tid_here,
+			.pid_host = w.pid != w.pid_here ? w.pid : 0,
+			.tid_host = tid != w.tid_here ? tid : 0,
 			.workers_bounded_max = w.bounded_max,
 			.workers_unbounded_max = w.unbounded_max};
 		memcpy(t->comm, w.comm, sizeof(t->comm));

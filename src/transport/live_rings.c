@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "live_maps.h"
+#include "purge.h"
 #include "slots.h"
 
 /* RS_RING_FREE and so on; what was written before it got there is visible. */
@@ -29,7 +30,8 @@ size_t live_rings__track(struct live *l)
 			continue;
 		used++;
 		if (l->tracks[i].uid != r->uid) {
-			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, &l->cgroups);
+			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, l->has_proc,
+				&l->cgroups);
 			l->n_seen++;
 		}
 		track__sample(&l->tracks[i], r, exits);
@@ -82,7 +84,8 @@ static void read_sq_thread(const struct live *l, const struct rs_ring *r, const 
 {
 	uint64_t end = r->closed_ns ? r->closed_ns : live__now_ns(l);
 
-	ret->sq_tid = (uint32_t)r->sq_tid;
+	ret->sq_tid = r->sq_tid_here ? r->sq_tid_here : (uint32_t)r->sq_tid;
+	ret->sq_outside = !r->sq_tid_here;
 	ret->sq_cpu_known = k->sq_known;
 	ret->sq_cpu_ns = k->sq_last_ns - k->sq_base_ns;
 	ret->sq_alive_ns = end > k->sq_from_ns ? end - k->sq_from_ns : 0;
@@ -91,13 +94,28 @@ static void read_sq_thread(const struct live *l, const struct rs_ring *r, const 
 		ret->sq_alive_ns = ret->sq_cpu_ns;
 }
 
-static enum ring_state state_of(uint32_t state, const struct ring_stats *s, uint64_t in_flight)
+static bool adds_up(const struct ring_stats *s)
+{
+	struct totals t = ring_stats__totals(s);
+
+	return t.in_flight_at_attach + t.submitted + t.untracked == t.completed + t.silent + t.in_flight;
+}
+
+static bool knows_gone(const struct live *l)
+{
+	return session__features(l->s)[RS_F_RING_GONE].level != FEATURE_OFF;
+}
+
+/* Of a ring that is older than the window, requests may be in flight that we do not know. */
+static enum ring_state state_of(const struct live *l, uint32_t state, const struct ring_stats *s, uint64_t in_flight)
 {
 	if (state == RS_RING_CLOSED)
 		return RING_CLOSED;
 	if (state != RS_RING_CLOSING)
 		return RING_OPEN;
-	return s->in_flight_no_slot || in_flight ? RING_CLOSING : RING_CLOSED;
+	if (s->in_flight_no_slot || in_flight || !adds_up(s))
+		return RING_CLOSING;
+	return s->created_in_window || !knows_gone(l) ? RING_CLOSED : RING_CLOSING;
 }
 
 /*
@@ -120,6 +138,17 @@ static void end_silently(struct ring_stats *r)
 	}
 }
 
+/* CQEs that overflowed and that no slot explains ended requests without one. Where CQEs name their request. */
+static void end_overflowed(struct ring_stats *r)
+{
+	uint64_t n = r->c[RS_RC_OVERFLOW_ENDS];
+	size_t i;
+
+	for (i = 0; i < r->n_ops; i++)
+		n -= n < r->ops[i].c[RS_SC_OVERFLOWED] ? n : r->ops[i].c[RS_SC_OVERFLOWED];
+	r->in_flight_no_slot -= n < r->in_flight_no_slot ? n : r->in_flight_no_slot;
+}
+
 /* Everything about the ring at idx, but its errnos. */
 static int read_ring(const struct live *l, uint32_t idx, const struct slot_counts *c, struct ring_stats *ret)
 {
@@ -133,7 +162,9 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	memset(ret, 0, sizeof(*ret));
 	ret->id = k->id;
 	ret->uid = r->uid;
-	ret->pid = r->pid;
+	ret->pid = r->pid_here;
+	ret->pid_own = r->pid_own;
+	ret->pid_host = r->pid != r->pid_here ? r->pid : 0;
 	ret->user = r->user;
 	memcpy(ret->comm, r->comm, sizeof(ret->comm));
 	ret->comm[sizeof(ret->comm) - 1] = '\0';
@@ -154,8 +185,10 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 		err = -ENOMEM;
 	if (err)
 		ring_stats__free(ret);
-	else
-		ret->state = state_of(state, ret, c->ring_in_flight[idx]);
+	else if (session__maps(l->s)->named < 0)
+		end_overflowed(ret);
+	if (!err)
+		ret->state = state_of(l, state, ret, c->ring_in_flight[idx]);
 	if (!err && state == RS_RING_CLOSED)
 		end_silently(ret);
 	return err;
@@ -249,7 +282,8 @@ bool live_rings__dying(const struct live *l)
 		return false;
 	for (i = 1, dying = false; i < t->n_rings && !dying; i++)
 		dying = state_in_table(&t->rings[i]) == RS_RING_CLOSING &&
-			(c.ring_in_flight[i] || (int64_t)t->rings[i].no_slot > 0);
+			(c.ring_in_flight[i] || (int64_t)t->rings[i].no_slot > 0 ||
+				!(t->rings[i].flags & RS_RING_CREATED_IN_WINDOW));
 	slot_counts__free(&c);
 	return dying;
 }
@@ -282,6 +316,19 @@ static void unindex(const struct live *l, const struct rs_ring *r)
 	bpf_map_update_elem(fd, &ctx, &uid, BPF_NOEXIST);
 }
 
+/* The CPU time of an SQPOLL thread, which other rings may share, is of no use without one. */
+static void forget_thread(const struct live *l, uint32_t idx)
+{
+	const struct session_tables *t = session__tables(l->s);
+	uint32_t tid = (uint32_t)t->rings[idx].sq_tid, i;
+
+	for (i = 1; tid && i < t->n_rings; i++)
+		if (i != idx && (uint32_t)t->rings[i].sq_tid == tid && state_in_table(&t->rings[i]) != RS_RING_FREE)
+			return;
+	if (tid)
+		bpf_map_delete_elem(session__maps(l->s)->sq_exits, &tid);
+}
+
 static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c, const struct errno_list *errnos)
 {
 	const struct rs_ring *r = &session__tables(l->s)->rings[idx];
@@ -299,12 +346,15 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 	}
 	err = live_maps__take_errnos(l->s, errnos, &stats);
 	err = err ? err : live_maps__take_extras(l->s, &stats);
+	/* uids come round again */
+	stats.uid = UINT32_MAX;
 	err = err ? err : retired__keep(&l->retired, &stats);
 	if (err) {
 		ring_stats__free(&stats);
 		return err;
 	}
 	track__free(&l->tracks[idx]);
+	forget_thread(l, idx);
 	unindex(l, r);
 	return session__recycle_ring(l->s, idx);
 }
@@ -313,13 +363,16 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
  * Which rings have ended by now. To be asked before anything of them is read: one that ends while the
  * slots are being counted is closed soon after, and requests that have ended would be in flight for ever.
  */
-static size_t mark_ended(const struct session_tables *t, bool *ret)
+static size_t mark_ended(const struct live *l, bool *ret)
 {
+	const struct session_tables *t = session__tables(l->s);
+	/* what still happens to a ring that is not gone must find its entry */
+	uint32_t least = knows_gone(l) ? RS_RING_CLOSED : RS_RING_CLOSING;
 	size_t n = 0;
 	uint32_t i;
 
 	for (i = 1; i < t->n_rings; i++) {
-		ret[i] = state_in_table(&t->rings[i]) >= RS_RING_CLOSING;
+		ret[i] = state_in_table(&t->rings[i]) >= least;
 		n += ret[i];
 	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -339,6 +392,9 @@ static bool worth_retiring(struct live *l, size_t n_ended)
 	return true;
 }
 
+/* It goes through whole maps. */
+#define PURGE_EVERY_NS 2000000000ull
+
 int live_rings__retire(struct live *l)
 {
 	const struct session_tables *t = session__tables(l->s);
@@ -350,7 +406,7 @@ int live_rings__retire(struct live *l)
 
 	if (!ended)
 		return -ENOMEM;
-	if (!worth_retiring(l, mark_ended(t, ended))) {
+	if (!worth_retiring(l, mark_ended(l, ended))) {
 		free(ended);
 		return 0;
 	}
@@ -367,5 +423,9 @@ int live_rings__retire(struct live *l)
 	errno_list__free(&errnos);
 	slot_counts__free(&c);
 	free(ended);
+	if (live__now_ns(l) - l->purged_ns > PURGE_EVERY_NS) {
+		l->purged_ns = live__now_ns(l);
+		purge__dead_rings(l->s);
+	}
 	return err;
 }

@@ -14,9 +14,11 @@ struct live {
 	struct cgroup_names cgroups;
 	uint32_t next_id;
 	size_t n_seen;
+	uint64_t purged_ns;
 	uint64_t retired_ns; /* when rings were last read out */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
 	bool frozen;
+	bool has_proc; /* /proc is that of our pid namespace */
 	struct retired retired; /* rings read out and gone */
 };
 
@@ -25,7 +27,7 @@ uint64_t live__now_ns(const struct live *l);
 /* Meets new rings, samples all. Returns the number of table entries in use. */
 size_t live_rings__track(struct live *l);
 
-/* Whether a ring that is being torn down has requests in flight. */
+/* Whether a ring that is being torn down has requests in flight, or may have. */
 bool live_rings__dying(const struct live *l);
 
 /* Fills rings and others of s. 0 or -ENOMEM. */

@@ -14,6 +14,8 @@ int proc__thread_cpu_ns(uint32_t pid, uint32_t tid, uint64_t *ret_ns)
 	FILE *f;
 	int n;
 
+	if (!pid || !tid)
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat", pid, tid);
 	f = fopen(path, "re");
 	if (!f)
@@ -34,6 +36,8 @@ int proc__cgroup(uint32_t pid, char **ret)
 	int err = -ENOENT;
 	FILE *f;
 
+	if (!pid)
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
 	f = fopen(path, "re");
 	if (!f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says of a task. */
+/* What /proc says of a task, by its number there; 0: it has none, which is -ESRCH. */
 #ifndef RINGSIDE_PROC_H
 #define RINGSIDE_PROC_H
 

@@ -8,40 +8,51 @@
 #include "proc.h"
 
 void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns,
-	struct cgroup_names *names)
+	bool has_proc, struct cgroup_names *names)
 {
 	track__free(t);
 	t->uid = r->uid;
 	t->id = id;
-	if (cgroup_names__path(names, r->cgroup_id, &t->cgroup) && proc__cgroup(r->pid, &t->cgroup))
+	t->pid = has_proc ? r->pid_here : 0;
+	t->sq_tid = has_proc ? r->sq_tid_here : 0;
+	if (cgroup_names__path(names, r->cgroup_id, &t->cgroup) && proc__cgroup(t->pid, &t->cgroup))
 		t->cgroup = NULL;
 	if (!r->sq_tid)
 		return;
 	/* the thread of a new ring is as old as the ring */
 	if (r->flags & RS_RING_CREATED_IN_WINDOW) {
 		t->sq_from_ns = r->created_ns;
-		t->sq_known = true;
+		t->sq_known = t->sq_tid != 0;
+		t->sq_told_at_end = !t->sq_tid;
 		return;
 	}
 	t->sq_from_ns = window_start_ns;
-	t->sq_known = !proc__thread_cpu_ns(r->pid, (uint32_t)r->sq_tid, &t->sq_base_ns);
+	t->sq_known = !proc__thread_cpu_ns(t->pid, t->sq_tid, &t->sq_base_ns);
 	t->sq_last_ns = t->sq_base_ns;
+}
+
+/* The CPU time of a thread that has ended, 0: it runs, or its end was not seen. */
+static uint64_t cpu_ns_at_exit(uint32_t tid, int exits_fd)
+{
+	struct rs_sq_exit e;
+
+	return bpf_map_lookup_elem(exits_fd, &tid, &e) ? 0 : e.cpu_ns;
 }
 
 void track__sample(struct track *t, const struct rs_ring *r, int exits_fd)
 {
-	struct rs_sq_exit e;
 	uint32_t tid = (uint32_t)r->sq_tid;
+	uint64_t cpu_ns;
 
-	if (!t->sq_known || !tid)
+	if (!tid || (!t->sq_known && !t->sq_told_at_end))
 		return;
-	if (!proc__thread_cpu_ns(r->pid, tid, &t->sq_last_ns))
+	if (!proc__thread_cpu_ns(t->pid, t->sq_tid, &t->sq_last_ns))
 		return;
+	cpu_ns = cpu_ns_at_exit(tid, exits_fd);
 	/* gone, and its end was not seen: it may have run since it was last looked at */
-	if (bpf_map_lookup_elem(exits_fd, &tid, &e) || !e.cpu_ns)
-		t->sq_known = false;
-	else if (e.cpu_ns > t->sq_last_ns)
-		t->sq_last_ns = e.cpu_ns;
+	t->sq_known = cpu_ns != 0;
+	if (cpu_ns > t->sq_last_ns)
+		t->sq_last_ns = cpu_ns;
 }
 
 void track__free(struct track *t)

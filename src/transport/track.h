@@ -15,15 +15,19 @@
 struct track {
 	uint32_t uid; /* 0: none */
 	uint32_t id;
-	char *cgroup; /* NULL: not known */
+	uint32_t pid, sq_tid; /* as /proc names them; 0: it does not show them */
+	char *cgroup;	      /* NULL: not known */
 	bool sq_known;
+	bool sq_told_at_end; /* /proc does not show the thread, but it began with the ring */
 	uint64_t sq_base_ns, sq_last_ns;
 	uint64_t sq_from_ns; /* since when sq_base_ns counts */
 };
 
-/* Starts anew for the ring r. window_start_ns: monotonic. */
+/*
+ * Starts anew for the ring r. window_start_ns: monotonic. has_proc: /proc is that of our pid namespace.
+ */
 void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns,
-	struct cgroup_names *names);
+	bool has_proc, struct cgroup_names *names);
 /* Reads the SQPOLL thread's CPU time; once the thread is gone, from exits_fd. */
 void track__sample(struct track *t, const struct rs_ring *r, int exits_fd);
 void track__free(struct track *t);

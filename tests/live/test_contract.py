@@ -22,7 +22,8 @@ TOTALS = {key: (COUNT, UNKNOWN) for key in (
     "in_flight_at_attach", "submitted", "completed", "silent", "in_flight", "rejected", "sq_dropped",
     "errors", "punted", "poll_armed", "cqes_multishot", "cqes_aux", "notifs", "cq_overflows", "cq_dropped",
     "short_writes", "batches", "waits", "bytes")} | {"batch_mean": (NUMBER, UNKNOWN)}
-RING = {"id": COUNT, "pid": COUNT, "comm": TEXT, "cgroup": (TEXT, UNKNOWN), "fd": (COUNT, UNKNOWN),
+RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_pid": (COUNT, UNKNOWN),
+        "comm": TEXT, "cgroup": (TEXT, UNKNOWN), "fd": (COUNT, UNKNOWN),
         "sq_entries": COUNT, "cq_entries": COUNT, "flags": [TEXT], "state": TEXT, "created_in_window": FLAG,
         "sq_thread": ({"tid": COUNT, "cpu_pct": (NUMBER, UNKNOWN)}, UNKNOWN), "cq_depth_max": COUNT,
         "totals": TOTALS, "ops": [OP]}
@@ -36,8 +37,8 @@ REPORT = {
     "fidelity": dict.fromkeys(("untracked", "table_full", "rings_full", "series_full", "records_lost",
                                "details_lost", "ambiguous", "unmatched", "children_lost", "missed"), COUNT),
     "totals": TOTALS, "rings": [RING], "rings_other": ({"n_rings": COUNT, "totals": TOTALS}, UNKNOWN),
-    "tasks": [{"pid": COUNT, "tid": COUNT, "comm": TEXT, "workers_bounded_max": COUNT,
-               "workers_unbounded_max": COUNT}],
+    "tasks": [{"pid": COUNT, "tid": COUNT, "host_pid": (COUNT, UNKNOWN), "host_tid": (COUNT, UNKNOWN),
+               "comm": TEXT, "workers_bounded_max": COUNT, "workers_unbounded_max": COUNT}],
     "ops": [OP], "files": [{}],
     "registers": [{"op": TEXT, "count": COUNT, "errors": COUNT, "latency_ns": UNKNOWN, "stacks": [TEXT]}],
     "findings": [FINDING],

@@ -83,14 +83,14 @@ static void test_contract_keys(void **state)
 		"untracked table_full rings_full series_full records_lost details_lost ambiguous unmatched children_lost missed");
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
-		"id pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
+		"id pid pid_in_namespace host_pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
 		"sq_thread cq_depth_max totals ops");
 	assert_keys(at(j, "rings.1.sq_thread"), "tid cpu_pct");
 	assert_counter_keys(at(j, "rings.1.totals"), totals_keys);
 	assert_counter_keys(at(j, "rings.1.ops.0"), op_keys);
 	assert_keys(at(j, "rings_other"), "n_rings totals");
 	assert_counter_keys(at(j, "rings_other.totals"), totals_keys);
-	assert_keys(at(j, "tasks.0"), "pid tid comm workers_bounded_max workers_unbounded_max");
+	assert_keys(at(j, "tasks.0"), "pid tid host_pid host_tid comm workers_bounded_max workers_unbounded_max");
 	assert_counter_keys(at(j, "ops.0"), op_keys);
 	assert_keys(at(j, "ops.0.punted_by"), "asked opcode drain unwanted");
 	assert_keys(at(j, "ops.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");
