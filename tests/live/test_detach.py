@@ -60,9 +60,6 @@ def numbers(value):
 
 
 def check_report(report):
-    # rings can come faster than ringside gets a CPU: then some are counted together, and still counted
-    for key in ("rings_full", "series_full"):
-        report["fidelity"].pop(key)
     check_none(truth.consistency(report))
     check_equal("findings", rules(report), set())
     strange = [n for n in numbers(report) if not 0 <= n < 1 << 62]
@@ -88,7 +85,7 @@ def attach_at_random(options_of):
                 report = o.kill().result().expect_status(0).report
             check_report(report)
             seen += report["totals"]["submitted"]
-    check(seen > 0, f"no request in {ROUNDS // 2} observations")
+    check(seen > 10000 * ROUNDS, f"only {seen} requests in {ROUNDS // 2} observations")
 
 
 @suite.test(timeout_s=120)
@@ -99,3 +96,56 @@ def processes():
 @suite.test(timeout_s=120)
 def all_of_a_user():
     attach_at_random(lambda pids: ["-a", "--uid", UID])
+
+
+# Nothing but these two at once, without a pause: their findings, and whether requests may be silent.
+BUSY = (
+    ("nops storm --count 20000000 --untimed", "nops storm --flags defer --count 20000000 --untimed",
+     set(), False),
+    ("nops shared --workers 2 --count 2000000 --untimed", "nops overflow --count 640000 --untimed",
+     {"OVERFLOW"}, False),
+    ("events skip --count 2000000 --untimed", "events refused-chain --count 800000 --untimed", set(), True),
+    ("events skip-overflow --count 257000 --untimed", "rings hush-storm --workers 20000", {"OVERFLOW"}, True),
+)
+AT_ONCE = 640  # requests between two looks at the CQ, at most
+
+
+def check_explained(report, verdicts, silent):
+    """Every difference between what came and what ended has its reason."""
+    check_none(truth.consistency(report))
+    check(rules(report) <= verdicts, f"findings: {rules(report)}")
+    strange = [n for n in numbers(report) if not 0 <= n < 1 << 62]
+    check_equal("negative numbers, or differences that went below 0", strange, [])
+    for ring in report["rings"]:
+        t = ring["totals"]
+        check(silent or not t["silent"], f"silent requests on {ring}")
+        check(t["in_flight_at_attach"] <= AT_ONCE, f"in flight at attach: {t} of {ring['id']}")
+        check(t["in_flight"] <= AT_ONCE, f"in flight: {t} of ring {ring['id']}")
+        check_equal("CQEs of no request", (t["cqes_multishot"], t["cqes_aux"], t["notifs"]), (0, 0, 0))
+        if ring["created_in_window"]:
+            check_equal("in flight before the ring was", t["in_flight_at_attach"], 0)
+
+
+def observe_busy(lines, seconds):
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch())
+        for line in lines:
+            process = repeat(line, folder)
+            stack.callback(process.wait)
+            stack.callback(os.killpg, process.pid, signal.SIGKILL)
+        with observer("-a", "--uid", UID) as o:
+            o.wait_ready()
+            select.select([], [], [], seconds)
+            return o.kill().result().expect_status(0).report
+
+
+@suite.test(timeout_s=120)
+def busy():
+    seed = random.SystemRandom().getrandbits(32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for *lines, verdicts, silent in BUSY:
+        print(*lines, sep="\n")
+        report = observe_busy(lines, chance.uniform(0.02, 0.6))
+        print(report["totals"]["submitted"], "requests on", len(report["rings"]), "rings")
+        check_explained(report, verdicts, silent)

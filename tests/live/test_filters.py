@@ -5,7 +5,7 @@ import os
 import pathlib
 
 import truth
-from ringside import observe, observer, server, stat, workload
+from ringside import observe, observer, rules, server, stat, workload
 from testing import Skipped, Suite, check, check_equal, check_none, scratch, wait_until
 
 suite = Suite()
@@ -249,3 +249,80 @@ def others_come_and_go():
         report = stat("--comm", "single", "--", "/bin/sh", "-c", script).expect_status(0).report
     check_none(truth.consistency(report))
     check_equal("rings, requests", (len(report["rings"]), report["totals"]["submitted"]), (30, 3000))
+
+
+# --- foreign rings -----------------------------------------------------------------------
+GATHER = 800
+
+
+def check_one_ring(report, requests):
+    """Exact, and in the only place that there is."""
+    check_none(truth.consistency(report))
+    check_equal("findings", rules(report), set())
+    check_equal("requests of each ring", [r["totals"]["submitted"] for r in report["rings"]], [requests])
+    check_equal("rings summed", report["rings_other"], None)
+
+
+@suite.test
+def thousands_of_others():
+    """Rings of no target take no place: not those that are there, nor those that come, nor their use."""
+    with contextlib.ExitStack() as stack:
+        others = [stack.enter_context(server(line=f"rings gather --workers {GATHER}")) for _ in range(2)]
+        target = stack.enter_context(server("ring", "run 10"))
+        with observer("-p", target.pid, "--max-rings", "1") as o:
+            o.wait_ready()
+            for i in range(2):
+                for other in others:
+                    other.do("go")
+                    target.do(f"run {1000 * (i + 1)}")
+            report = o.kill().result().expect_status(0).report
+        check_one_ring(report, 6000)
+        for other in others:
+            check_equal("rings of another", other.quit()["rings"], 3 * GATHER)
+
+
+@suite.test
+def many_others_and_a_filter():
+    """The same where it is a filter that leaves them out."""
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(server(line=f"rings gather --workers {GATHER}"))
+        path, = stack.enter_context(named("serve", "alone"))
+        target = stack.enter_context(server(line=[path]))
+        with observer("-a", "--comm", "alone", "--max-rings", "1") as o:
+            o.wait_ready()
+            other.do("go")
+            target.do("ring")
+            target.do("run 500")
+            other.do("go")
+            target.do("run 70")
+            report = o.kill().result().expect_status(0).report
+    check_one_ring(report, 570)
+
+
+TURNS, TURNOVER, NOPS = 6, 150, 4
+
+
+@suite.test
+def addresses_of_others():
+    """What a target gives back a stranger gets, and the other way round; half of them die with a child."""
+    line = f"rings turnover --workers {TURNOVER} --batch {NOPS}"
+    with server(line=line) as target, server(line=line) as other:
+        with observer("-p", target.pid) as o:
+            o.wait_ready()
+            for turn in range(TURNS):
+                order = (target, other) if turn % 3 else (other, target)
+                for s in order:
+                    s.do("go")
+                # now both at once
+                for s in order:
+                    s.process.stdin.write("go\n")
+                    s.process.stdin.flush()
+                for s in order:
+                    s.reply()
+            said = target.quit()
+            report = o.result().expect_status(0).report
+        other.quit()
+    check_none(truth.mismatches(report, said))
+    check_equal("findings", rules(report), set())
+    check_equal("rings", said["rings"], 2 * TURNS * TURNOVER)
+    check_equal("requests of each ring", {r["totals"]["submitted"] for r in report["rings"]}, {NOPS})

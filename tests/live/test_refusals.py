@@ -396,7 +396,7 @@ def full_device_for_help():
 def file_size_limit():
     """An error, and not a death by SIGXFSZ; the program has the signal as it would have it."""
     with scratch() as folder:
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # noqa: E731
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))  # noqa: E731
         command = [RINGSIDE, "stat", "-o", folder / "report", "--", "/bin/sh", "-c",
                    "grep SigIgn: /proc/self/status >&2"]
         done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Rings of every setup, by the thousand, resized, handed on, released with requests in flight."""
 import os
+import pathlib
+import re
+import signal
+import time
 
 import truth
 from ringside import observe, observer, rules, server, stat, workload
-from testing import Suite, check, check_equal, check_none
+from testing import Failed, Skipped, Suite, check, check_equal, check_none, wait_until
 
 suite = Suite()
 
@@ -146,10 +150,36 @@ def thousand_alive_with_three_opcodes_each():
                 {("NOP", "RECV", "OP_200")})
 
 
+def times_slept(pid):
+    """How often this process has waited for something."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.MULTILINE)[1])
+
+
+def let_it_look(o):
+    """Returns when ringside has looked at its tables: it wakes up for nothing else, then sleeps again."""
+    before = times_slept(o.pid)
+    wait_until(lambda: times_slept(o.pid) >= before + 2, "ringside to look at its tables")
+
+
+BURSTS, BURST = 25, 400
+
+
 @suite.test(timeout_s=120)
 def ten_thousand_in_one_run():
-    report, _ = observe_exactly("nops churn --workers 10000 --count 40000")
-    check(report["totals"]["batches"] > 0, f"batches: {report['totals']['batches']}")
+    """Five times as many as there is room for, and each time ringside looks no more than that are new."""
+    with server(line=f"rings burst --workers {BURST}") as s:
+        with observer("-p", s.pid) as o:
+            o.wait_ready()
+            for _ in range(BURSTS):
+                s.do("go")
+                let_it_look(o)
+            said = s.quit()
+            report = o.result().expect_status(0).report
+    check_none(truth.mismatches(report, said))
+    check_equal("findings", rules(report), set())
+    check_equal("rings", len(report["rings"]) + report["rings_other"]["n_rings"], BURSTS * BURST)
+    check_equal("batches", report["totals"]["batches"], BURSTS * BURST)
 
 
 @suite.test(timeout_s=120)
@@ -182,6 +212,176 @@ def owner_ends_and_another_goes_on():
     report, _ = observe_exactly("rings handed")
     check_equal("processes", len({r["pid"] for r in report["rings"]}), len(report["rings"]))
     check_equal("requests of each", {r["totals"]["submitted"] for r in report["rings"]}, {1875})
+
+
+@suite.test
+def released_while_thousands_wait():
+    """Each of them is cancelled; that its CQE finds no room and no reader changes nothing."""
+    for scenario, verdict in (("waiters", set()), ("waiters-tight", {"OVERFLOW"})):
+        _, report, said = observe(f"rings {scenario}")
+        check_cancelled(report, said, verdict)
+
+
+@suite.test
+def killed_while_thousands_wait():
+    for scenario, verdict in (("killed", set()), ("killed-tight", {"OVERFLOW"})):
+        _, report, said = observe(f"rings {scenario}")
+        check_cancelled(report, said, verdict)
+
+
+def check_cancelled(report, said, verdict):
+    check_none(truth.mismatches(report, said))
+    check_equal("findings", rules(report), verdict)
+    ring, = report["rings"]
+    check_equal("state, in flight", (ring["state"], ring["totals"]["in_flight"]), ("closed", 0))
+    if report["kernel"]["features"]["overflow"]["state"] != "full":
+        return
+    for op in report["ops"]:
+        if op["op"] in ("READ", "POLL_ADD"):
+            check_equal(f"{op['op']}: completed, errors, timed",
+                        (op["completed"], op["errors"], op["latency_ns"]["count"]),
+                        (1500, {"ECANCELED": 1500}, 1500))
+
+
+@suite.test
+def owner_killed_under_load():
+    """Nothing of a process that is gone stays in flight, and nothing has come from nowhere."""
+    for _ in range(4):
+        with server("ring", "hold 300", "load") as s:
+            with observer("-p", s.pid) as o:
+                o.wait_ready()
+                s.do("hold 200")
+                s.do("turns 500")
+                os.kill(s.pid, signal.SIGKILL)
+                report = o.result().expect_status(0).report
+        check_none(truth.consistency(report))
+        check_equal("findings", rules(report), set())
+        check_owner_gone(report)
+
+
+def check_owner_gone(report):
+    """The kernel may be busy still with what was held: 500 reads, 300 of them older than the observation."""
+    for r in report["rings"]:
+        check(r["state"] != "open", f"ring {r['id']} is open")
+        check(r["state"] == "closing" or not r["totals"]["in_flight"], f"in flight on what is gone: {r}")
+    t = report["totals"]
+    check_equal("silent, rejected", (t["silent"], t["rejected"]), (0, 0))
+    held, = (r for r in report["rings"] if r["totals"]["submitted"] == 200)
+    check_equal("errors of those that ended", held["totals"]["errors"], held["totals"]["completed"])
+    check(held["totals"]["in_flight_at_attach"] <= 300, f"in flight at attach: {held}")
+    if held["state"] == "closed":
+        check_equal("cancelled", held["totals"]["completed"], 500)
+
+
+@suite.test
+def silent_by_the_thousand():
+    """A ring that is gone proves that its requests have ended; their places are free for others then."""
+    _, report, said = observe("rings hush", "--max-inflight", "512")
+    if report["kernel"]["features"]["ring_gone"]["state"] != "full":
+        raise Skipped("the end of a ring can't be seen here")
+    check_none(truth.mismatches(report, said))
+    check_silent(report, said)
+
+
+@suite.test
+def silent_faster_than_rings_go():
+    """What finds no place meanwhile was silent, too."""
+    _, report, said = observe("rings hush-storm --workers 1500", "--max-inflight", "256")
+    if report["kernel"]["features"]["ring_gone"]["state"] != "full":
+        raise Skipped("the end of a ring can't be seen here")
+    report["fidelity"].pop("table_full")
+    check_none(truth.mismatches(report, said))
+    check_silent(report, said)
+
+
+@suite.test(timeout_s=120)
+def silent_in_more_rings_than_places():
+    """More than the table holds: they are taken out of it while their successors take their io_kiocbs."""
+    _, report, said = observe("rings hush-storm --workers 30000")
+    if report["kernel"]["features"]["ring_gone"]["state"] != "full":
+        raise Skipped("the end of a ring can't be seen here")
+    unplaced = report["fidelity"]["rings_full"]
+    if not unplaced:
+        check_none(truth.mismatches(report, said))
+        check_silent(report, said)
+        return
+    # rings go as fast as the kernel is; what is counted without a ring is never known to be gone
+    t = report["totals"]
+    check_none(truth.consistency(report, ("rings_full", "series_full")))
+    check_equal("submitted, ended", (t["submitted"], t["silent"] + t["in_flight"]), (said["silent"],) * 2)
+    check(t["in_flight"] <= unplaced, f"{t['in_flight']} in flight")
+
+
+def check_silent(report, said):
+    t = report["totals"]
+    check_equal("submitted, silent, completed, in flight",
+                (t["submitted"], t["silent"], t["completed"], t["in_flight"]),
+                (said["silent"], said["silent"], 0, 0))
+    check_equal("states", {r["state"] for r in report["rings"]}, {"closed"})
+    check_equal("findings", rules(report), set())
+
+
+# --- dropped SQEs -----------------------------------------------------------------------------------
+def dropped(report):
+    """Of each ring; those without a descriptor come first."""
+    return sorted((r["fd"] or -1, r["created_in_window"], r["totals"]["sq_dropped"]) for r in report["rings"])
+
+
+def quit_unseen(s):
+    """The truth of a workload that outlived the observation, and closes its rings only now."""
+    return {**s.quit(), "registers": {}}
+
+
+def check_dropped(report, said, rings):
+    """rings: as the workload described them."""
+    check_none(truth.mismatches(report, said))
+    check_equal("dropped of each ring", dropped(report),
+                sorted((r["fd"] or -1, r["created_in_window"], r["dropped"]) for r in rings))
+    check_equal("dropped", report["totals"]["sq_dropped"], sum(r["dropped"] for r in rings))
+    check_equal("findings", rules(report), set())
+
+
+@suite.test
+def dropped_by_rings_that_stay():
+    """The last thing that happened on an open ring is that it dropped SQEs: no event tells of that."""
+    for i in range(2):
+        with server(line="rings dropped") as s:
+            with observer(*targets(s)[i]) as o:
+                o.wait_ready()
+                rings = s.do("go")["rings"]
+                report = o.kill().result().expect_status(0).report
+            said = quit_unseen(s)
+        check_equal("states", {r["state"] for r in report["rings"]}, {"open"})
+        check_dropped(report, said, rings)
+
+
+@suite.test
+def dropped_by_rings_that_are_gone():
+    with server(line="rings dropped") as s:
+        with observer("-p", s.pid) as o:
+            o.wait_ready()
+            rings = s.do("go")["rings"]
+            said = s.quit()
+            report = o.result().expect_status(0).report
+    check_equal("states", {r["state"] for r in report["rings"]}, {"closed"})
+    check_dropped(report, said, rings)
+
+
+@suite.test
+def dropped_before_the_end_of_a_window():
+    """As long as it takes, until all was done inside the window."""
+    for seconds in (0.5, 2, 8, 32):
+        with server(line="rings dropped") as s:
+            with observer("-p", s.pid, "-d", seconds) as o:
+                o.wait_ready()
+                rings = s.do("go")["rings"]
+                done_ns = time.time_ns()
+                report = o.result().expect_status(0).report
+            said = quit_unseen(s)
+        if report["window"]["start_unix_ns"] + report["window"]["duration_ns"] > done_ns:
+            check_dropped(report, said, rings)
+            return
+    raise Failed("a window of 32 s is too short")
 
 
 # --- older than the observation -----------------------------------------------------------------

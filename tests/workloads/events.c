@@ -41,9 +41,9 @@ static void open_pair(int sv[2])
 
 static void send_bytes(int fd, unsigned int n)
 {
-	static const char message[MESSAGE_BYTES];
+	static const char message[WORK_SLOTS];
 
-	if (write(fd, message, n) != (ssize_t)n)
+	if (n && write(fd, message, n) != (ssize_t)n)
 		die(1, "write: %s", strerror(errno));
 }
 
@@ -173,6 +173,7 @@ static void run_message(struct work *w, struct tally *t)
 		io_uring_prep_msg_ring(sqe, to.u.ring_fd, 1, WORK_TAG_AUX, 0);
 		wring__queue(&from, sqe, slot, SLOT_REQUEST);
 		wring__submit(&from, 1);
+		need_acceptance(&from.u);
 		wring__drain(&from);
 		wring__reap(&to, 1);
 	}
@@ -208,6 +209,7 @@ static void run_zerocopy(struct work *w, struct tally *t)
 		io_uring_prep_send_zc(sqe, fd, message, sizeof(message), 0, 0);
 		wring__queue(&r, sqe, slot, SLOT_ZEROCOPY);
 		wring__submit(&r, 1);
+		need_acceptance(&r.u);
 		if (recv(fd, in, sizeof(in), 0) != sizeof(in))
 			die(1, "recv: %s", strerror(errno));
 		wring__drain(&r);
@@ -223,6 +225,7 @@ static void run_skip(struct work *w, struct tally *t)
 	struct wring r;
 
 	wring__open(&r, t, w->batch, 0, w->batch, w->setup_flags);
+	need_feature(&r.u, IORING_FEAT_CQE_SKIP);
 	for (uint64_t i = 1; i <= w->count; i++) {
 		struct io_uring_sqe *sqe = wring__sqe(&r, &slot);
 
@@ -236,6 +239,149 @@ static void run_skip(struct work *w, struct tally *t)
 		wring__drain(&r);
 	}
 	wring__close(&r);
+}
+
+#define CHAIN_BAD_OPCODE 200
+#define CHAIN_MOST 3u  /* requests between head and tail */
+#define CHAIN_ROUND 8u /* requests of a round that have a CQE, at most */
+
+static void queue_nop(struct wring *r)
+{
+	unsigned int slot;
+	struct io_uring_sqe *sqe = wring__sqe(r, &slot);
+
+	io_uring_prep_nop(sqe);
+	wring__queue(r, sqe, slot, SLOT_REQUEST);
+}
+
+/* Consumes CQEs until n requests are left. */
+static void wring__reap_until(struct wring *r, unsigned int n)
+{
+	while (wring__in_flight(r) > n)
+		wring__reap(r, 1);
+}
+
+/* A NOP in a chain that fails; silent: it has no CQE then. */
+static void queue_link(struct wring *r, unsigned int sqe_flags, bool silent)
+{
+	unsigned int slot;
+	struct io_uring_sqe *sqe = wring__sqe(r, &slot);
+
+	io_uring_prep_nop(sqe);
+	sqe->flags = (uint8_t)(sqe_flags | IOSQE_IO_LINK);
+	if (!silent) {
+		wring__queue(r, sqe, slot, SLOT_REQUEST);
+		return;
+	}
+	sqe->user_data = WORK_TAG_SKIP;
+	r->n_sqes++;
+	r->t->op[IORING_OP_NOP].submitted++;
+	r->t->silent++;
+}
+
+/* An SQE that is refused; silent: without a CQE. */
+static void queue_refused(struct wring *r, bool silent)
+{
+	unsigned int slot;
+	struct io_uring_sqe *sqe = wring__sqe(r, &slot);
+
+	sqe->opcode = CHAIN_BAD_OPCODE;
+	if (!silent) {
+		wring__queue(r, sqe, slot, SLOT_REJECTED);
+		return;
+	}
+	sqe->user_data = WORK_TAG_SKIP;
+	r->n_sqes++;
+	r->t->rejected++;
+}
+
+/*
+ * Chains whose last SQE is refused. Their head fails, and if it asked for no CQE, its followers have
+ * none, refused or not; in every other round it did not ask. What is submitted next gets their memory.
+ */
+static void refused_chains(struct wring *r, const struct work *w)
+{
+	for (uint64_t i = 0; i < w->count / CHAIN_ROUND; i++) {
+		unsigned int parked = (unsigned int)w->stray;
+		bool silent = i % 2 == 0;
+
+		queue_link(r, silent ? IOSQE_CQE_SKIP_SUCCESS : 0, false);
+		for (unsigned int k = 0; k < i / 2 % (CHAIN_MOST + 1); k++)
+			queue_link(r, 0, silent);
+		queue_refused(r, silent);
+		wring__submit(r, 1);
+		wring__reap_until(r, parked);
+		/* also by another that is refused, alone */
+		if (i % 3 == 0)
+			queue_refused(r, false);
+		for (unsigned int k = 0; k < i % 5; k++)
+			queue_nop(r);
+		wring__submit(r, 0);
+		wring__reap_until(r, parked);
+	}
+}
+
+/* With --stray reads that wait meanwhile. */
+static void run_refused_chain(struct work *w, struct tally *t)
+{
+	unsigned int entries = 16, slot, n = (unsigned int)w->stray;
+	static char byte;
+	struct wring r;
+	int sv[2];
+
+	open_pair(sv);
+	wring__open(&r, t, entries, 2 * WORK_SLOTS, entries + n, w->setup_flags);
+	t->poll_armed = n;
+	for (unsigned int i = 0; i < n; i++) {
+		struct io_uring_sqe *sqe = wring__sqe(&r, &slot);
+
+		io_uring_prep_recv(sqe, sv[0], &byte, 1, 0);
+		wring__queue(&r, sqe, slot, SLOT_REQUEST);
+		if (r.n_sqes == entries || i == n - 1)
+			wring__submit(&r, 0);
+	}
+	refused_chains(&r, w);
+	send_bytes(sv[1], n);
+	wring__drain(&r);
+	wring__close(&r);
+	close(sv[0]);
+	close(sv[1]);
+}
+
+/*
+ * Rounds that fill the CQ, and then, all in one submission, --batch requests that ask for no CQE and one
+ * whose CQE finds no room.
+ */
+static void run_skip_overflow(struct work *w, struct tally *t)
+{
+	unsigned int entries = 8, slot;
+	int fd = eventfd(1, EFD_CLOEXEC);
+	struct io_uring_sqe *sqe;
+	struct wring r;
+
+	if (fd < 0)
+		die(1, "eventfd: %s", strerror(errno));
+	while (entries <= w->batch)
+		entries *= 2;
+	wring__open(&r, t, entries, entries, entries + 1, w->setup_flags);
+	for (uint64_t i = 0; i < w->count / (entries + 1); i++) {
+		for (unsigned int k = 0; k < entries; k++)
+			queue_nop(&r);
+		wring__submit(&r, 0);
+		for (unsigned int k = 0; k < w->batch; k++) {
+			sqe = wring__sqe(&r, &slot);
+			io_uring_prep_nop(sqe);
+			wring__queue_silent(&r, sqe);
+		}
+		sqe = wring__sqe(&r, &slot);
+		io_uring_prep_poll_add(sqe, fd, POLLIN);
+		wring__queue(&r, sqe, slot, SLOT_REQUEST);
+		wring__submit(&r, 0);
+		t->overflows++;
+		wring__drain(&r);
+	}
+	wring__close(&r);
+	close(fd);
 }
 
 /* Ends with `count` reads in flight: the kernel cancels them after the program is gone. */
@@ -265,6 +411,11 @@ static const struct scenario scenarios[] = {
 	{ "message", run_message, 1000, 1, 1, "MSG_RING from one ring to another" },
 	{ "zerocopy", run_zerocopy, 1000, 1, 1, "SEND_ZC and its notifications" },
 	{ "skip", run_skip, 10000, 10, 1, "requests without a CQE" },
+	{ "refused-chain", run_refused_chain, 24000, 1, 1,
+		"chains whose last SQE is refused, half without CQEs" },
+	{ "skip-overflow", run_skip_overflow, 25700, 200, 1,
+		"overflows, each after --batch requests without a CQE" },
+	{ "skip-overflow-far", run_skip_overflow, 49155, 10000, 1, "the same with many more" },
 	{ "abandon", run_abandon, 100, 8, 1, "exit with reads in flight" },
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Rings of every setup, by the thousand, resized, handed on, released with requests in flight. */
+#include "rings_last.h"
+#include "rings_steps.h"
 #include "rings_told.h"
 
 #define ERRNOS 20u
@@ -316,6 +318,16 @@ static const struct scenario scenarios[] = {
 	{ "adopt", run_adopt, 0, 1, 1, "a ring of every setup, used when told to" },
 	{ "hidden", run_hidden, 0, 16, 1, "an SQPOLL ring whose descriptor is closed, used when told to" },
 	{ "receive", run_receive, 0, 64, 1, "a ring taken over by another process when told to" },
+	{ "dropped", run_dropped, 0, 1, 1, "rings that drop SQEs when told to" },
+	{ "gather", run_gather, 0, 4, 800, "--workers more rings, all used again, when told to" },
+	{ "turnover", run_turnover, 0, 4, 200, "--workers other rings when told to" },
+	{ "burst", run_burst, 0, 4, 400, "--workers rings, one after the other, when told to" },
+	{ "hush", run_hush, 0, 2, 2000, "--workers rings without any CQE, not many at a time" },
+	{ "hush-storm", run_hush_storm, 0, 4, 3000, "the same as fast as they can be made" },
+	{ "waiters", run_waiters, 3000, 48, 1, "a ring released while thousands of requests wait" },
+	{ "waiters-tight", run_waiters, 3000, 48, 1, "the same with a CQ for few of them" },
+	{ "killed", run_killed, 3000, 48, 1, "a process killed while thousands of requests wait" },
+	{ "killed-tight", run_killed, 3000, 48, 1, "the same with a CQ for few of them" },
 	{ "traffic", run_traffic, 0, 16, 1, "rings that come and go until told to end" },
 };
 

@@ -24,6 +24,13 @@
 #define RAW_CQE_F_SKIP (1u << 5)
 #define RAW_CQE_F_32 (1u << 15)
 
+/* The field has a name since the flag exists (6.5). */
+#ifdef IORING_SETUP_NO_MMAP
+#define RAW_USER_ADDR user_addr
+#else
+#define RAW_USER_ADDR resv2
+#endif
+
 struct raw {
 	struct wring w; /* what is in flight; its liburing ring stays unused */
 	int fd;		/* of a registered ring: its index; -1: closed, and the kernel goes on by itself */
@@ -116,9 +123,8 @@ static inline void raw__lend_memory(struct raw *r)
 	r->sqes = mmap(NULL, r->sqes_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (r->rings == MAP_FAILED || r->sqes == MAP_FAILED)
 		die(1, "out of memory");
-	/* user_addr since 6.5 */
-	r->p.cq_off.resv2 = (uint64_t)(uintptr_t)r->rings;
-	r->p.sq_off.resv2 = (uint64_t)(uintptr_t)r->sqes;
+	r->p.cq_off.RAW_USER_ADDR = (uint64_t)(uintptr_t)r->rings;
+	r->p.sq_off.RAW_USER_ADDR = (uint64_t)(uintptr_t)r->sqes;
 }
 
 /* Opens a ring as r->p asks for it. 0 or negative errno; on failure there is nothing to close. */

@@ -125,6 +125,25 @@ __attribute__((noreturn, format(printf, 2, 3))) static inline void die(int statu
 	exit(status);
 }
 
+/*
+ * Ends the workload if the first SQE that was submitted has been refused: the kernel is older than its opcode.
+ * (To ask the kernel for a list of opcodes needs a ring of its own, which would be observed too.)
+ */
+static inline void need_acceptance(struct io_uring *ring)
+{
+	struct io_uring_cqe *cqe;
+
+	if (!io_uring_peek_cqe(ring, &cqe) && cqe->res == -EINVAL)
+		die(WORK_SKIP, "this kernel has no such opcode");
+}
+
+/* Ends the workload where the kernel lacks IORING_FEAT_*. */
+static inline void need_feature(const struct io_uring *ring, unsigned int feature)
+{
+	if (!(ring->features & feature))
+		die(WORK_SKIP, "this kernel's io_uring lacks feature 0x%x", feature);
+}
+
 static inline uint64_t now_ns(void)
 {
 	struct timespec ts;
