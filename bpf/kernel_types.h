@@ -79,6 +79,15 @@ struct pid {
 	struct upid numbers[1]; /* one a namespace: the initial one first, the process's own last, at level */
 };
 
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -92,6 +101,7 @@ struct task_struct {
 	struct io_uring_task *io_uring;
 	const struct cred *cred;
 	struct css_set *cgroups;
+	struct files_struct *files;
 	void *worker_private; /* struct io_worker of an io-wq worker, since 5.12 */
 };
 
@@ -248,6 +258,11 @@ struct bpf_iter_meta {
 	struct seq_file *seq;
 };
 
+/* x86, where the arguments of a system call are in this order, then r8 and r9. */
+struct pt_regs {
+	unsigned long di, si, dx, r10;
+};
+
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
@@ -280,6 +295,7 @@ struct bpf_iter__task_file {
 #define IORING_RECVSEND_BUNDLE (1u << 4)
 #define IORING_URING_CMD_MULTISHOT (1u << 1)
 #define IORING_TIMEOUT_MULTISHOT (1u << 6)
+#define IORING_ENTER_REGISTERED_RING (1u << 4)
 #define IORING_SETUP_SQE128 (1u << 10)
 #define IORING_SETUP_REGISTERED_FD_ONLY (1u << 15)
 #define IORING_SETUP_NO_SQARRAY (1u << 16)

@@ -159,6 +159,14 @@ RS_MAP struct {
 	__type(value, struct rs_register_stat);
 } rs_registers SEC(".maps");
 
+/* Sized only where calls are timed. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_call);
+} rs_calls SEC(".maps");
+
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);

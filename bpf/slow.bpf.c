@@ -102,6 +102,25 @@ int BPF_PROG(rs_short_write, void *ring_ctx)
 	return count_on_ring(ring_ctx, RS_RC_SHORT_WRITES);
 }
 
+/* The end of this thread's call, whose beginning was seen where that can be. */
+static __noinline int time_register(struct rs_register_stat *st)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+	struct rs_call *call = bpf_map_lookup_elem(&rs_calls, &tid);
+	u64 ns;
+
+	if (!st || !call || !call->begin_ns || call->ctx)
+		return 0;
+	ns = bpf_ktime_get_ns() - call->begin_ns;
+	call->begin_ns = 0;
+	ATOMIC_ADD(&st->timed, 1);
+	ATOMIC_ADD(&st->sum_ns, ns);
+	/* one of two updates in the same nanoseconds may be lost */
+	if (ns > st->max_ns)
+		st->max_ns = ns;
+	return 0;
+}
+
 static __always_inline int on_register(void *ring_ctx, u32 opcode, long ret)
 {
 	struct rs_register_stat fresh = {}, *st;
@@ -127,7 +146,7 @@ static __always_inline int on_register(void *ring_ctx, u32 opcode, long ret)
 	ATOMIC_ADD(&st->count, 1);
 	if (ret < 0)
 		ATOMIC_ADD(&st->errors, 1);
-	return 0;
+	return time_register(st);
 }
 
 SEC("?tp_btf/io_uring_register")

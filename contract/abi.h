@@ -140,6 +140,7 @@ struct rs_ring {
 #define RS_SLOT_CQE_SKIP 32u
 #define RS_SLOT_MULTI 64u /* multishot */
 #define RS_SLOT_NOTIF 128u /* a zero-copy send: a notification follows */
+#define RS_SLOT_BEGUN 256u /* a worker has begun it */
 
 #define RS_KEY_BUSY 1u
 
@@ -242,6 +243,15 @@ struct rs_series_key {
 struct rs_register_stat {
 	__u64 count;
 	__u64 errors;
+	__u64 timed; /* of count, those whose beginning was seen */
+	__u64 sum_ns;
+	__u64 max_ns;
+};
+
+/* A thread's io_uring_enter or io_uring_register under way; key of the map: tid. */
+struct rs_call {
+	__u64 ctx;	/* io_uring_enter: of the ring; io_uring_register: 0 */
+	__u64 begin_ns; /* 0: none is under way */
 };
 
 /* io-wq workers of one task; key of the map: tid. */

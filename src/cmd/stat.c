@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "log.h"
 #include "pidns.h"
+#include "names.h"
 #include "privileges.h"
 #include "program.h"
 #include "stream.h"
@@ -132,6 +133,8 @@ static void note_features(const struct stat_run *r)
 	for (i = 0; i < RS_F_COUNT; i++) {
 		if (f[i].level == FEATURE_FULL)
 			log_verbose("%s: %s", feature_name(i), f[i].how);
+		else if (feature_is_extra(i))
+			log_verbose("%s: %s", feature_name(i), f[i].why);
 		else
 			log_note("%s: can't see %s: %s", feature_name(i), feature_what(i), f[i].why);
 	}

@@ -130,6 +130,9 @@ static void add_times(const struct op_stats *o, json_t **e)
 
 	if (timed)
 		evidence__u64(e, "wq_mean_ns", wq_ns / timed);
+	/* 0 also where it can't be observed */
+	if (o->c[RS_SC_WQ_QUEUED])
+		evidence__u64(e, "wq_queue_mean_ns", o->c[RS_SC_WQ_QUEUE_NS] / o->c[RS_SC_WQ_QUEUED]);
 	/*
 	 * The latency sum holds, for a punted request, also the time before its punt. Spread over the
 	 * others that is small only while the others are the larger part.

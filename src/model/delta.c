@@ -243,6 +243,8 @@ static int registers_delta(const struct snapshot *prev, const struct snapshot *c
 				continue;
 			r.count = minus(r.count, prev->registers[k].count);
 			r.errors = minus(r.errors, prev->registers[k].errors);
+			r.timed = minus(r.timed, prev->registers[k].timed);
+			r.sum_ns = minus(r.sum_ns, prev->registers[k].sum_ns);
 		}
 		if (r.count)
 			d->registers[d->n_registers++] = r;

@@ -84,3 +84,15 @@ const char *setup_flag_name(unsigned int bit)
 {
 	return bit < ARRAY_SIZE(setup_flags) ? setup_flags[bit] : NULL;
 }
+
+bool feature_is_extra(unsigned int feature)
+{
+	switch (feature) {
+#define FEATURE(id, name, essential, what)
+#define EXTRA(id, name, what) case RS_F_##id:
+#include "features.def"
+#undef FEATURE
+		return true;
+	}
+	return false;
+}

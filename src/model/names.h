@@ -3,6 +3,7 @@
 #ifndef RINGSIDE_NAMES_H
 #define RINGSIDE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Buffer for the names that are made up ("OP_70"). */
@@ -16,6 +17,9 @@ unsigned int op_traits(unsigned int op);
 const char *register_name(unsigned int op, char buf[NAME_LEN]);
 /* "ENOENT" of 2; unknown ones give "ERRNO_<n>". */
 const char *errno_name(int err, char buf[NAME_LEN]);
+
+/* Whether a feature is one that many kernels do not give, and that nobody needs to miss. */
+bool feature_is_extra(unsigned int feature);
 
 /* Name of bit number `bit` of io_uring_params.flags ("SQPOLL"), NULL if unknown. */
 const char *setup_flag_name(unsigned int bit);

@@ -90,6 +90,9 @@ struct totals ring_stats__totals(const struct ring_stats *r)
 		.short_writes = r->c[RS_RC_SHORT_WRITES],
 		.batches = r->c[RS_RC_BATCHES],
 		.waits = r->c[RS_RC_WAITS],
+		.enters = r->c[RS_RC_ENTERS],
+		.enter_ns = r->c[RS_RC_ENTER_NS],
+		.buffer_imports = r->c[RS_RC_BUFFER_IMPORTS],
 		/* rings that share an entry overwrite each other's SQ head */
 		.batches_known = r->batchless == 0,
 	};
@@ -128,6 +131,9 @@ void totals__add(struct totals *t, const struct totals *o)
 	t->short_writes += o->short_writes;
 	t->batches += o->batches;
 	t->waits += o->waits;
+	t->enters += o->enters;
+	t->enter_ns += o->enter_ns;
+	t->buffer_imports += o->buffer_imports;
 	t->bytes += o->bytes;
 	t->untracked += o->untracked;
 	t->no_slot += o->no_slot;

@@ -80,6 +80,8 @@ struct task_stats {
 struct register_stats {
 	unsigned int op;
 	uint64_t count, errors;
+	uint64_t timed, sum_ns; /* of count, those whose time is known */
+	uint64_t max_ns;	/* of a difference: of all so far */
 };
 
 /* What ringside itself missed. */
@@ -120,6 +122,7 @@ struct totals {
 	uint64_t in_flight_at_attach, submitted, completed, silent, in_flight, rejected, sq_dropped;
 	uint64_t errors, punted, poll_armed, cqes_multishot, cqes_aux, notifs;
 	uint64_t cq_overflows, cq_dropped, short_writes, batches, waits, bytes;
+	uint64_t enters, enter_ns, buffer_imports;
 	uint64_t untracked, no_slot;
 	bool batches_known; /* false for a sum that holds rings without an entry */
 };

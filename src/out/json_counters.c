@@ -205,10 +205,11 @@ struct tally snapshot__tally(const struct snapshot *s)
 uint64_t tally__events(const struct tally *raw)
 {
 	static const enum rs_ring_counter ring_events[] = { RS_RC_CQES_REJECTED, RS_RC_CQES_MULTISHOT,
-		RS_RC_CQES_AUX, RS_RC_NOTIFS, RS_RC_CQ_OVERFLOWS, RS_RC_WAITS };
+		RS_RC_CQES_AUX, RS_RC_NOTIFS, RS_RC_CQ_OVERFLOWS, RS_RC_WAITS, RS_RC_ENTERS,
+		RS_RC_BUFFER_IMPORTS };
 	static const enum rs_op_counter op_events[] = { RS_SC_SUBMITTED, RS_SC_REJECTED, RS_SC_COMPLETED,
-		RS_SC_POLL_ARMED, RS_SC_PUNT_ASKED, RS_SC_PUNT_OPCODE, RS_SC_PUNT_DRAIN,
-		RS_SC_PUNT_UNWANTED };
+		RS_SC_POLL_ARMED, RS_SC_PUNT_ASKED, RS_SC_PUNT_OPCODE, RS_SC_PUNT_DRAIN, RS_SC_PUNT_UNWANTED,
+		RS_SC_WQ_QUEUED };
 	uint64_t n = 0;
 	size_t i;
 

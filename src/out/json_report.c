@@ -111,6 +111,20 @@ static json_t *all_ops__json(const struct snapshot *s)
 	return j;
 }
 
+/* The longest inside an interval is not known. */
+static json_t *register_latency__json(const struct snapshot *s, const struct register_stats *r)
+{
+	json_t *o;
+
+	if (!snapshot__knows(s, RS_F_REGISTER_TIME))
+		return json_null();
+	o = json_object();
+	jout__put(&o, "count", jout__u64(r->timed));
+	jout__put(&o, "sum", jout__u64(r->sum_ns));
+	jout__put(&o, "max", jout__u64_if(r->timed && !s->interval, r->max_ns));
+	return o;
+}
+
 static json_t *registers__json(const struct snapshot *s)
 {
 	char buf[NAME_LEN];
@@ -127,7 +141,7 @@ static json_t *registers__json(const struct snapshot *s)
 		jout__put(&o, "op", json_string(register_name(r->op, buf)));
 		jout__put(&o, "count", jout__u64(r->count));
 		jout__put(&o, "errors", jout__u64(r->errors));
-		jout__put(&o, "latency_ns", json_null());
+		jout__put(&o, "latency_ns", register_latency__json(s, r));
 		jout__put(&o, "stacks", json_array());
 		jout__add(&list, o);
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
 #include "utf8.h"
 
 /* Reasons of features that are listed; the rest are in the JSON report. */
@@ -200,13 +201,15 @@ static void balance(const struct totals *sum, struct list *l)
 		list__add(l, "", " (off by %" PRIu64 ")", in > out ? in - out : out - in);
 }
 
-static size_t features_at(const struct snapshot *s, enum feature_level level)
+/* But for extras, which are nothing to complain of. */
+static bool all_features(const struct snapshot *s)
 {
-	size_t i, n = 0;
+	size_t i;
 
 	for (i = 0; i < RS_F_COUNT; i++)
-		n += s->features[i].level == level;
-	return n;
+		if (s->features[i].level != FEATURE_FULL && !feature_is_extra(i))
+			return false;
+	return true;
 }
 
 static void feature_notes(struct text *t, enum feature_level level, enum attr a, const char *lead)
@@ -223,7 +226,7 @@ static void feature_notes(struct text *t, enum feature_level level, enum attr a,
 	for (i = 0; i < RS_F_COUNT; i++) {
 		const struct feature_state *f = &s->features[i];
 
-		if (f->level != level || n++ >= MAX_REASONS)
+		if (f->level != level || feature_is_extra(i) || n++ >= MAX_REASONS)
 			continue;
 		list__add(&l, "; ", "%s%s%s%s", names[i], *f->why ? " (" : "", f->why, *f->why ? ")" : "");
 	}
@@ -250,7 +253,7 @@ static void claim(struct text *t, const char *what, const char *sum)
 static void how_completely(struct text *t)
 {
 	const struct snapshot *s = t->r->snap;
-	bool full = features_at(s, FEATURE_FULL) == RS_F_COUNT && s->fidelity.missed_known;
+	bool full = all_features(s) && s->fidelity.missed_known;
 	struct list sum = { 0 };
 
 	if (text__saw_requests(t))

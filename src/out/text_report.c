@@ -25,7 +25,7 @@ static void put_counters(struct text *t)
 	};
 	uint64_t op_errors = 0;
 	struct list l = { 0 };
-	char n[FMT_LEN];
+	char n[FMT_LEN], mean[FMT_LEN];
 	size_t i;
 
 	if (!t->ops.n && !sum->rejected)
@@ -43,6 +43,13 @@ static void put_counters(struct text *t)
 			list__add(&l, ", ", "%s %s", fmt_count(n, (double)counters[i].n),
 				text__plural(counters[i].n, counters[i].one, counters[i].many));
 	}
+	if (sum->enters)
+		list__add(&l, ", ", "%s %s of %s on average", fmt_count(n, (double)sum->enters),
+			text__plural(sum->enters, "io_uring_enter", "io_uring_enters"),
+			fmt_ns(mean, sum->enter_ns / sum->enters));
+	if (sum->buffer_imports)
+		list__add(&l, ", ", "%s %s of registered buffers", fmt_count(n, (double)sum->buffer_imports),
+			text__plural(sum->buffer_imports, "use", "uses"));
 	if (sum->errors > op_errors)
 		list__add(&l, ", ", "%s errors in overflowed CQEs",
 			fmt_count(n, (double)(sum->errors - op_errors)));

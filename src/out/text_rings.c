@@ -330,6 +330,8 @@ void text__registers(struct text *t)
 		{ .head = "REGISTRATION", .list = true, .min = 12 },
 		{ .head = "COUNT", .right = true },
 		{ .head = "ERRORS", .right = true },
+		{ .head = "MEAN", .right = true, .optional = true },
+		{ .head = "MAX", .right = true, .optional = true },
 	};
 	const struct snapshot *s = t->r->snap;
 	size_t i, n = s->n_registers < MAX_REGISTERS ? s->n_registers : MAX_REGISTERS;
@@ -348,6 +350,8 @@ void text__registers(struct text *t)
 		table__cell(tab, ATTR_PLAIN, "%s", fmt_count(buf, (double)r->count));
 		table__cell(tab, r->errors ? ATTR_YELLOW : ATTR_PLAIN, "%s",
 			fmt_count(buf, (double)r->errors));
+		table__cell(tab, ATTR_PLAIN, "%s", r->timed ? fmt_ns(buf, r->sum_ns / r->timed) : "-");
+		table__cell(tab, ATTR_PLAIN, "%s", r->timed && !s->interval ? fmt_ns(buf, r->max_ns) : "-");
 	}
 	table__print(tab, t, true, false);
 	if (n < s->n_registers)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "names.h"
 #include "survey_out.h"
 #include "table.h"
 
@@ -17,31 +18,41 @@ static const struct {
 #undef FEATURE
 };
 
-static size_t count_at(const struct survey *s, enum feature_level level)
+/* How many features are at a level; of the extras, or of the others. */
+static size_t count_at(const struct survey *s, enum feature_level level, bool extra)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < RS_F_COUNT; i++)
-		n += s->features[i].state.level == level;
+		n += s->features[i].state.level == level && feature_is_extra(i) == extra;
 	return n;
 }
 
-/* "17 features", "15 of 17 features, 1 of them in part" */
+static bool has_any(const struct survey *s)
+{
+	return count_at(s, FEATURE_OFF, false) + count_at(s, FEATURE_OFF, true) < RS_F_COUNT;
+}
+
+/* "all 17 features", "15 of 17 features, and 1 in part"; ", and 3 of 4 extras" */
 static void how_many(const struct survey *s, char *buf, size_t size)
 {
-	size_t full = count_at(s, FEATURE_FULL), part = count_at(s, FEATURE_DEGRADED);
+	size_t full = count_at(s, FEATURE_FULL, false), part = count_at(s, FEATURE_DEGRADED, false);
+	size_t all = full + part + count_at(s, FEATURE_OFF, false), extras = count_at(s, FEATURE_FULL, true);
+	int n;
 
-	if (full == RS_F_COUNT)
-		snprintf(buf, size, "all %d features", RS_F_COUNT);
+	if (full == all)
+		n = snprintf(buf, size, "all %zu features", all);
 	else if (part)
-		snprintf(buf, size, "%zu of %d features, and %zu in part", full, RS_F_COUNT, part);
+		n = snprintf(buf, size, "%zu of %zu features, and %zu in part", full, all, part);
 	else
-		snprintf(buf, size, "%zu of %d features", full, RS_F_COUNT);
+		n = snprintf(buf, size, "%zu of %zu features", full, all);
+	if (extras)
+		snprintf(buf + n, size - (size_t)n, ", and %zu of %zu extras", extras, RS_F_COUNT - all);
 }
 
 static void verdict(struct text *t, const struct survey *s)
 {
-	char features[64];
+	char features[128];
 
 	how_many(s, features, sizeof(features));
 	if (s->depth == SURVEY_PLANNED)
@@ -57,7 +68,7 @@ static void verdict(struct text *t, const struct survey *s)
 	if (s->depth == SURVEY_UNTRIED)
 		text__wrapf(t, ATTR_PLAIN, 0, 2,
 			"Nothing was tried. By the kernel's types, there would be %s.", features);
-	else if (s->depth == SURVEY_TRIED && count_at(s, FEATURE_OFF) < RS_F_COUNT)
+	else if (s->depth == SURVEY_TRIED && has_any(s))
 		text__wrap(t, ATTR_PLAIN, 0, 2,
 			"Tried, not only planned: all that fits was loaded, attached and taken out again.");
 }

@@ -25,7 +25,8 @@ static void say_no(struct fact *f, const char *what, const char *log, int err)
 	snprintf(f->why, sizeof(f->why), "%s: %s", what, reason);
 }
 
-void hooks__try_fentry(const struct btf *btf, struct fact *ret)
+/* A program that does nothing; negative errno: there is none, and why. */
+static int load_fentry(const struct btf *btf, struct fact *ret)
 {
 	static const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
@@ -34,20 +35,40 @@ void hooks__try_fentry(const struct btf *btf, struct fact *ret)
 	char log[4096] = "";
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY, .log_level = 1,
 		.log_buf = log, .log_size = sizeof(log));
-	int id = btf__find_by_name_kind(btf, FUNCTION, BTF_KIND_FUNC), prog, link;
+	int id = btf__find_by_name_kind(btf, FUNCTION, BTF_KIND_FUNC), prog;
+
+	ret->why[0] = '\0';
 
 	if (id < 0) {
 		ret->answer = ANSWER_UNKNOWN;
 		snprintf(ret->why, sizeof(ret->why), "the kernel's types name no %s", FUNCTION);
-		return;
+		return -ENOENT;
 	}
 	opts.attach_btf_id = (__u32)id;
 	prog = bpf_prog_load(BPF_PROG_TYPE_TRACING, "rs_try", "Dual MIT/GPL", nothing,
 		sizeof(nothing) / sizeof(nothing[0]), &opts);
-	if (prog < 0) {
+	if (prog < 0)
 		say_no(ret, "loading", log, prog);
+	return prog;
+}
+
+int hooks__may_fentry(const struct btf *btf, struct fact *ret)
+{
+	int prog = load_fentry(btf, ret);
+
+	if (prog < 0)
+		return prog;
+	ret->answer = ANSWER_YES;
+	close(prog);
+	return 0;
+}
+
+void hooks__try_fentry(const struct btf *btf, struct fact *ret)
+{
+	int prog = load_fentry(btf, ret), link;
+
+	if (prog < 0)
 		return;
-	}
 	link = bpf_raw_tracepoint_open(NULL, prog);
 	if (link < 0)
 		say_no(ret, "attaching", "", link);

@@ -7,6 +7,8 @@
 
 struct btf;
 
+/* Whether fentry programs can be loaded: a "no" is the kernel's, whatever the function. 0 or negative errno. */
+int hooks__may_fentry(const struct btf *btf, struct fact *ret);
 /* An fentry program on a function of io_uring. */
 void hooks__try_fentry(const struct btf *btf, struct fact *ret);
 /* A kprobe on the same function. */

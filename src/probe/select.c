@@ -39,14 +39,31 @@ static void describe_arg(const struct btf *btf, __u32 type_id, char *buf, size_t
 		snprintf(buf, size, "?");
 }
 
+/* The arguments of a prototype from the first-th on. 0 or -E2BIG. */
+static int describe_args(const struct btf *btf, const struct btf_type *proto, int first, char *buf,
+	size_t size)
+{
+	const struct btf_param *p = btf_params(proto);
+	size_t used = 0;
+	char arg[128];
+	int i, n;
+
+	buf[0] = '\0';
+	for (i = first; i < btf_vlen(proto); i++) {
+		describe_arg(btf, p[i].type, arg, sizeof(arg));
+		n = snprintf(buf + used, size - used, "%s%s", i > first ? "," : "", arg);
+		if (n < 0 || (size_t)n >= size - used)
+			return -E2BIG;
+		used += (size_t)n;
+	}
+	return 0;
+}
+
 int tracepoint__signature(const struct btf *btf, const char *name, char *buf, size_t size)
 {
 	const struct btf_type *t;
-	const struct btf_param *p;
-	char type_name[128], arg[128];
-	size_t used = 0;
+	char type_name[128];
 	__s32 id;
-	int i, n;
 
 	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
 	id = btf__find_by_name_kind(btf, type_name, BTF_KIND_TYPEDEF);
@@ -58,16 +75,18 @@ int tracepoint__signature(const struct btf *btf, const char *name, char *buf, si
 	t = strip(btf, t->type);
 	if (!t || !btf_is_func_proto(t))
 		return -ENOENT;
-	p = btf_params(t);
-	buf[0] = '\0';
-	for (i = 1; i < btf_vlen(t); i++) {
-		describe_arg(btf, p[i].type, arg, sizeof(arg));
-		n = snprintf(buf + used, size - used, "%s%s", i > 1 ? "," : "", arg);
-		if (n < 0 || (size_t)n >= size - used)
-			return -E2BIG;
-		used += (size_t)n;
-	}
-	return 0;
+	return describe_args(btf, t, 1, buf, size);
+}
+
+int function__signature(const struct btf *btf, const char *name, char *buf, size_t size)
+{
+	__s32 id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+
+	t = t ? strip(btf, t->type) : NULL;
+	if (!t || !btf_is_func_proto(t))
+		return -ENOENT;
+	return describe_args(btf, t, 0, buf, size);
 }
 
 bool signature__fits(const char *sig, const char *pattern)
@@ -176,24 +195,48 @@ static enum misfit symbol_misfit(const struct chooser *c, const char *name, stru
 	return MISFIT_SYMBOL;
 }
 
+/* Whether the tracepoint or function of v is as we know it; its arguments go to sig, what is wrong to st->why. */
+static enum misfit shape_misfit(const struct chooser *c, const struct variant *v, char *sig, size_t size,
+	struct feature_state *st)
+{
+	const char *function = hook__function(v->hook), *what = function ? "function" : "tracepoint";
+	const char *name = function ? function : v->hook;
+	int err = function ? function__signature(c->btf, name, sig, size)
+			   : tracepoint__signature(c->btf, name, sig, size);
+
+	if (err == -ENOENT) {
+		SAY(st, "this kernel has no %s %s", what, name);
+		return function ? MISFIT_FUNCTION : MISFIT_TRACEPOINT;
+	}
+	if (err || !signature__fits(sig, v->args)) {
+		SAY(st, "unknown form of %s %s(%.96s)", what, name, sig);
+		return MISFIT_FORM;
+	}
+	return MISFIT_NONE;
+}
+
+/* What v is going to use. */
+static void say_how(const struct variant *v, const char *sig, struct feature_state *st)
+{
+	const char *function = hook__function(v->hook);
+
+	if (function)
+		snprintf(st->how, sizeof(st->how), "%.*s/%s(%s)", (int)strcspn(v->hook, ":"), v->hook,
+			function, sig);
+	else if (v->args)
+		snprintf(st->how, sizeof(st->how), "%s/%s(%s)", v->raw ? "raw_tp" : "tp_btf", v->hook, sig);
+	else
+		snprintf(st->how, sizeof(st->how), "%s", v->hook);
+}
+
 /* In what way variant v does not fit, in st->why in words; else st->how says what it uses. */
 static enum misfit variant_misfit(const struct chooser *c, const struct variant *v, struct feature_state *st)
 {
 	char sig[512] = "", missing[128];
-	enum misfit misfit;
-	int err;
+	enum misfit misfit = v->args ? shape_misfit(c, v, sig, sizeof(sig), st) : MISFIT_NONE;
 
-	if (v->args) {
-		err = tracepoint__signature(c->btf, v->hook, sig, sizeof(sig));
-		if (err == -ENOENT) {
-			SAY(st, "this kernel has no tracepoint %s", v->hook);
-			return MISFIT_TRACEPOINT;
-		}
-		if (err || !signature__fits(sig, v->args)) {
-			SAY(st, "unknown form of tracepoint %s(%.96s)", v->hook, sig);
-			return MISFIT_FORM;
-		}
-	}
+	if (misfit)
+		return misfit;
 	if (!has_fields(c->btf, v->fields, missing, sizeof(missing))) {
 		SAY(st, "this kernel has no field %.96s", missing);
 		return MISFIT_FIELD;
@@ -201,10 +244,7 @@ static enum misfit variant_misfit(const struct chooser *c, const struct variant 
 	misfit = v->ksym ? symbol_misfit(c, v->ksym, st) : MISFIT_NONE;
 	if (misfit)
 		return misfit;
-	if (v->args)
-		snprintf(st->how, sizeof(st->how), "%s/%s(%s)", v->raw ? "raw_tp" : "tp_btf", v->hook, sig);
-	else
-		snprintf(st->how, sizeof(st->how), "%s", v->hook);
+	say_how(v, sig, st);
 	return MISFIT_NONE;
 }
 

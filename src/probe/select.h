@@ -13,6 +13,7 @@ struct btf;
 enum misfit {
 	MISFIT_NONE,
 	MISFIT_TRACEPOINT, /* there is none of that name */
+	MISFIT_FUNCTION,   /* nor such a function: compilers may leave it out */
 	MISFIT_FORM,	   /* it has other arguments than we know */
 	MISFIT_FIELD,	   /* a structure lacks something */
 	MISFIT_SYMBOL,	   /* its address can't be had, whoever asks */
@@ -53,6 +54,9 @@ void plan__drop_untold(struct plan *p);
  * 0; -ENOENT: no such tracepoint in this kernel; -E2BIG.
  */
 int tracepoint__signature(const struct btf *btf, const char *name, char *buf, size_t size);
+
+/* The same of a function, all of its arguments. */
+int function__signature(const struct btf *btf, const char *name, char *buf, size_t size);
 
 /* Whether all of "struct.field[,struct.field]" exist. */
 bool kernel__has_fields(const struct btf *btf, const char *fields);

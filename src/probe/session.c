@@ -55,10 +55,49 @@ static int collect_log(enum libbpf_print_level level, const char *fmt, va_list a
 	return 0;
 }
 
+static int attach_program(const struct session *s, const char *name, struct bpf_link **ret)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(s->skel->obj, name);
+
+	*ret = p ? bpf_program__attach(p) : NULL;
+	return *ret ? 0 : p ? -errno : -ENOENT;
+}
+
+/* Both programs of a variant, or none. *ret_culprit: which of them was refused. 0 or negative errno. */
+static int attach_variant(struct session *s, size_t f, const char **ret_culprit)
+{
+	const struct variant *v = s->plan.chosen[f];
+	int err = 0;
+
+	*ret_culprit = v->begin;
+	if (v->begin)
+		err = attach_program(s, v->begin, &s->begins[f]);
+	if (err)
+		return err;
+	*ret_culprit = v->program;
+	err = attach_program(s, v->program, &s->links[f]);
+	if (err) {
+		bpf_link__destroy(s->begins[f]);
+		s->begins[f] = NULL;
+	}
+	return err;
+}
+
+static void detach(struct session *s)
+{
+	size_t f;
+
+	for (f = 0; f < RS_F_COUNT; f++) {
+		bpf_link__destroy(s->links[f]);
+		bpf_link__destroy(s->begins[f]);
+		s->links[f] = s->begins[f] = NULL;
+	}
+}
+
 /* Attaches each chosen program; what the kernel refuses is off, with its reason. 0 or negative errno. */
 static int attach(struct session *s)
 {
-	struct bpf_program *p;
+	const char *culprit;
 	char reason[128];
 	size_t f;
 	int err;
@@ -68,17 +107,14 @@ static int attach(struct session *s)
 
 		if (!s->plan.chosen[f])
 			continue;
-		p = bpf_object__find_program_by_name(s->skel->obj, s->plan.chosen[f]->program);
-		s->links[f] = p ? bpf_program__attach(p) : NULL;
-		if (s->links[f])
+		err = attach_variant(s, f, &culprit);
+		if (!err)
 			continue;
-		err = -errno;
 		if (session__out_of_resources(err))
 			return err;
 		st->level = FEATURE_OFF;
 		refusal__meaning(err, reason, sizeof(reason));
-		snprintf(st->why, sizeof(st->why), "the kernel refused to attach %s: %s",
-			s->plan.chosen[f]->program, reason);
+		snprintf(st->why, sizeof(st->why), "the kernel refused to attach %s: %s", culprit, reason);
 		st->how[0] = '\0';
 	}
 	plan__drop_untold(&s->plan);
@@ -237,27 +273,17 @@ static void refresh(struct session *s)
 
 void session__freeze(struct session *s)
 {
-	size_t f;
-
 	__atomic_store_n(&s->skel->bss->rs.active, 0, __ATOMIC_SEQ_CST);
 	/* Programs run with preemption or migration disabled inside an RCU read section: this waits for them. */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		usleep(10000);
 	refresh(s);
-	for (f = 0; f < RS_F_COUNT; f++) {
-		bpf_link__destroy(s->links[f]);
-		s->links[f] = NULL;
-	}
+	detach(s);
 }
 
 void session__unload(struct session *s)
 {
-	size_t f;
-
-	for (f = 0; f < RS_F_COUNT; f++) {
-		bpf_link__destroy(s->links[f]);
-		s->links[f] = NULL;
-	}
+	detach(s);
 	ring_buffer__free(s->wakeups);
 	s->wakeups = NULL;
 	session__unmap_tables(s);

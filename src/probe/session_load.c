@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "facts.h"
+#include "hooks.h"
 #include "kallsyms.h"
 #include "names.h"
 #include "privileges.h"
@@ -70,9 +73,9 @@ static bool is_chosen(const struct session *s, size_t i)
 }
 
 /* Marks a program for loading, and what the verifier complains about for reading. 0 or negative errno. */
-static int choose_program(struct session *s, const struct variant *v)
+static int choose_program(struct session *s, const char *name)
 {
-	struct bpf_program *p = bpf_object__find_program_by_name(s->skel->obj, v->program);
+	struct bpf_program *p = bpf_object__find_program_by_name(s->skel->obj, name);
 	int err;
 
 	if (!p)
@@ -80,6 +83,13 @@ static int choose_program(struct session *s, const struct variant *v)
 	err = bpf_program__set_autoload(p, true);
 	err = err ? err : bpf_program__set_log_level(p, VERIFIER_COMPLAINTS);
 	return err ? err : bpf_program__set_log_buf(p, s->verifier_log, VERIFIER_LOG_BYTES);
+}
+
+static int choose_variant(struct session *s, const struct variant *v)
+{
+	int err = v->begin ? choose_program(s, v->begin) : 0;
+
+	return err ? err : choose_program(s, v->program);
 }
 
 /*
@@ -93,6 +103,29 @@ static struct ringside_bpf *open_object(void)
 	return ringside_bpf__open_opts(&opts);
 }
 
+/*
+ * libbpf asks the kernel for its abilities while it creates the maps, and takes a want of descriptors for that of
+ * an ability, ever after. 0 if there are enough for all of it; or negative errno.
+ */
+static int enough_descriptors(const struct session *s)
+{
+	int fds[64], wanted = 4, n = 0, err = 0;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, s->skel->obj) wanted++;
+	while (n < wanted && n < (int)(sizeof(fds) / sizeof(fds[0]))) {
+		fds[n] = eventfd(0, EFD_CLOEXEC);
+		if (fds[n] < 0) {
+			err = -errno;
+			break;
+		}
+		n++;
+	}
+	while (n)
+		close(fds[--n]);
+	return err;
+}
+
 /* Loads the maps and, of the variants from `first` to before `end`, those chosen. 0 or negative errno. */
 static int load_range(const struct loading *l, size_t first, size_t end)
 {
@@ -104,10 +137,11 @@ static int load_range(const struct loading *l, size_t first, size_t end)
 	s->skel = open_object();
 	if (!s->skel)
 		return -errno;
-	err = session__size_maps(s, l->o);
+	err = enough_descriptors(s);
+	err = err ? err : session__size_maps(s, l->o);
 	for (i = first; !err && i < end; i++)
 		if (is_chosen(s, i))
-			err = choose_program(s, &variants[i]);
+			err = choose_variant(s, &variants[i]);
 	if (err)
 		return err;
 	fill_config(l);
@@ -234,6 +268,27 @@ static void load_error(const struct loading *l, int err, char *errmsg, size_t er
 }
 
 /*
+ * A kernel that lets no function be observed refuses every program for one: asked once, and not by
+ * loading all that fits again for each of them.
+ */
+static void ask_functions(const struct loading *l)
+{
+	struct session *s = l->s;
+	struct fact may;
+	size_t i;
+
+	if (session__out_of_resources(hooks__may_fentry(l->btf, &may)) || may.answer != ANSWER_NO)
+		return;
+	for (i = 0; i < n_variants; i++) {
+		if (!hook__function(variants[i].hook))
+			continue;
+		snprintf(s->refused_text[i], sizeof(s->refused_text[i]),
+			"the kernel refused a program for its functions: %.120s", may.why);
+		s->refused[i] = s->refused_text[i];
+	}
+}
+
+/*
  * Loads what fits. A program that BTF promised and the kernel refuses is left out, with the
  * kernel's reason, and the rest is loaded.
  */
@@ -242,6 +297,7 @@ static int load(const struct loading *l, char *errmsg, size_t errsize)
 	struct session *s = l->s;
 	int err, n;
 
+	ask_functions(l);
 	for (;;) {
 		plan__select(l->btf, kallsyms__lookup, l->syms, s->refused, &s->plan);
 		err = session__check_essential(s, l->o, errmsg, errsize);

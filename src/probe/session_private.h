@@ -19,6 +19,7 @@ struct session {
 	struct session_maps maps;
 	struct session_tables tables;
 	struct bpf_link *links[RS_F_COUNT];
+	struct bpf_link *begins[RS_F_COUNT]; /* of variants that have two programs */
 	struct ring_buffer *wakeups;
 	bool scan;
 	bool scan_in_part; /* iterators do not meet all processes whose rings are watched */

@@ -28,6 +28,14 @@ static bool uses_named(const struct session *s)
 	return submit && !strcmp(submit->program, "rs_submit_named");
 }
 
+/* Threads inside io_uring_enter or io_uring_register at a time. */
+#define CALLS 32768u
+
+static bool times_calls(const struct session *s)
+{
+	return s->plan.chosen[RS_F_ENTER] || s->plan.chosen[RS_F_REGISTER_TIME];
+}
+
 int session__size_maps(struct session *s, const struct session_options *o)
 {
 	struct session_tables *t = &s->tables;
@@ -45,6 +53,7 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max_inflight : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
 	/* addresses of rings that are gone may stay for a while */
 	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max_rings * 2);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "variants.h"
 
+#include <string.h>
+
 #define ROW(f, prog, on, arguments, ...)                                                                     \
 	{.feature = RS_F_##f, .program = prog, .hook = on, .args = arguments, .level = FEATURE_FULL,         \
 		##__VA_ARGS__}
@@ -50,6 +52,13 @@ const struct variant variants[] = {
 	ROW(EXIT, "rs_exit", "sched_process_exit", "task_struct*,..."),
 	ROW(PIDS, "rs_list_pids", "iter:task", NULL,
 		.fields = "task_struct.thread_pid,pid.level,pid.numbers,upid.nr,upid.ns,pid_namespace.ns,ns_common.inum"),
+
+	/* on 5.10 the verifier refuses it */
+	ROW(ENTER, "rs_enter_end", "fexit:__x64_sys_io_uring_enter", "pt_regs*", .begin = "rs_enter_begin",
+		.fields = "io_kiocb.cqe"),
+	ROW(WQ_QUEUE, "rs_wq_begin", "fentry:io_wq_submit_work", "io_wq_work*", .fields = "io_kiocb.cqe"),
+	ROW(REGISTER_TIME, "rs_register_begin", "fentry:__x64_sys_io_uring_register", "pt_regs*"),
+	ROW(BUFFERS, "rs_import_buffer", "fentry:io_import_reg_buf", "io_kiocb*,..."),
 };
 
 const size_t n_variants = sizeof(variants) / sizeof(variants[0]);
@@ -62,6 +71,13 @@ static const struct {
 #include "features.def"
 #undef FEATURE
 };
+
+const char *hook__function(const char *hook)
+{
+	if (!strncmp(hook, "fentry:", 7))
+		return hook + 7;
+	return strncmp(hook, "fexit:", 6) ? NULL : hook + 6;
+}
 
 const char *feature_name(enum rs_feature f)
 {

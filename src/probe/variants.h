@@ -14,9 +14,10 @@
 struct variant {
 	enum rs_feature feature;
 	const char *program; /* in the BPF object; NULL: another feature's program tells it */
-	const char *hook;    /* name of a tracepoint, or "iter:TYPE" */
+	const char *begin;   /* a second program, at the beginning of the function of an fexit one, or NULL */
+	const char *hook;    /* name of a tracepoint, "iter:TYPE", "fentry:FUNCTION" or "fexit:FUNCTION" */
 	/*
-	 * The tracepoint's arguments: "NAME*" pointer to struct NAME, "*" untyped pointer, "u8".."u64"
+	 * The arguments of the tracepoint or function: "NAME*" pointer to struct NAME, "*" untyped pointer, "u8".."u64"
 	 * and "s8".."s64" integers, "..." anything from here on. NULL for iterators.
 	 */
 	const char *args;
@@ -30,6 +31,9 @@ struct variant {
 /* In order of preference; the first that fits wins. */
 extern const struct variant variants[];
 extern const size_t n_variants;
+
+/* The function of an fentry or fexit hook; NULL: it is no such hook. */
+const char *hook__function(const char *hook);
 
 const char *feature_name(enum rs_feature f);
 const char *feature_what(enum rs_feature f);

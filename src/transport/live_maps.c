@@ -246,7 +246,12 @@ static int add_register(struct snapshot *snap, unsigned int op, const struct rs_
 	if (!more)
 		return -ENOMEM;
 	snap->registers = more;
-	more[snap->n_registers++] = (struct register_stats){.op = op, .count = st->count, .errors = st->errors};
+	more[snap->n_registers++] = (struct register_stats){.op = op,
+		.count = st->count,
+		.errors = st->errors,
+		.timed = st->timed,
+		.sum_ns = st->sum_ns,
+		.max_ns = st->max_ns};
 	return 0;
 }
 

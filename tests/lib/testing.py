@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import pathlib
+import re
 import select
 import shutil
 import tempfile
@@ -12,6 +13,8 @@ from typing import Callable
 TESTS_DIR = pathlib.Path(__file__).resolve().parents[1]
 ROOT = TESTS_DIR.parent
 BUILD = ROOT / "build"
+# Features that many kernels do not give.
+EXTRAS = re.findall(r'^EXTRA\(\w+, "(\w+)"', (ROOT / "contract" / "features.def").read_text(), re.MULTILINE)
 WORKLOADS = BUILD / "workloads"
 
 

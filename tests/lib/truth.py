@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Compares a report with what a workload says it did."""
+from testing import EXTRAS as EXTRA_FEATURES
 
 # Key of the truth -> key of the report's totals.
 TOTALS = {
@@ -14,7 +15,12 @@ TOTALS = {
     "multishot": "cqes_multishot",
     "aux": "cqes_aux",
     "notifs": "notifs",
+    "enters": "enters",
 }
+# These many kernels do not let be observed.
+EXTRAS = ("enters", "enter_ns", "buffer_imports", "wq_queued", "wq_queue_ns")
+# Scenarios in which each request that a worker runs has waited in the queue of io-wq.
+QUEUED = ("async", "unwanted")
 QUANTILES = ("p50", "p90", "p99", "p999", "p9999", "max")
 BUCKETS_AN_OCTAVE = 16
 
@@ -46,7 +52,7 @@ def names_requests(report):
 
 def is_blind(report):
     """Whether this kernel leaves something unknown; what is null then must follow from the features."""
-    return any(f["state"] == "off" for f in report["kernel"]["features"].values())
+    return any(f["state"] == "off" for name, f in report["kernel"]["features"].items() if name not in EXTRA_FEATURES)
 
 
 def losses(report, excused=()):
@@ -122,6 +128,26 @@ def _distribution(c, name, d):
         c.append(f"{name}: a sum of {d['sum']} ns can't be")
 
 
+def _queue(c, op):
+    """Of what a worker ran, how much waited for it and how long: no longer than it took."""
+    if op["wq_queued"] is None:
+        return
+    if op["wq_queued"] > op["punted"]:
+        c.append(f"{op['op']}: {op['wq_queued']} were begun by a worker, {op['punted']} punted")
+    if op["wq_queued"] == 0 and op["wq_queue_ns"]:
+        c.append(f"{op['op']}: nothing queued for {op['wq_queue_ns']} ns")
+
+
+def _register_times(c, register):
+    took = register["latency_ns"]
+    if not took:
+        return
+    if took["count"] > register["count"]:
+        c.append(f"{register['op']}: {took['count']} timed of {register['count']}")
+    if took["max"] is not None and not took["max"] <= took["sum"] <= took["max"] * took["count"]:
+        c.append(f"{register['op']}: times can't be: {took}")
+
+
 def consistency(report, excused=()):
     """What must hold in every report, whatever was observed, but for losses that are excused."""
     c = identity("totals", report["totals"]) + losses(report, excused)
@@ -132,17 +158,26 @@ def consistency(report, excused=()):
         causes = op["punted_by"]
         if sum(causes.values()) != op["punted"]:
             c.append(f"{op['op']}: punted {op['punted']}, by cause {causes}")
+        _queue(c, op)
+    for register in report["registers"] or []:
+        _register_times(c, register)
     return c
 
 
 def _totals(c, report, truth, cancelled):
     for key, theirs in TOTALS.items():
+        if theirs in EXTRAS and (truth.get(key) is None or report["totals"][theirs] is None):
+            continue
         if truth[key] is None or (cancelled and key in ("completed", "errors")):
             continue
         if report["totals"][theirs] is None and is_blind(report):
             continue
         c.equal(f"totals.{theirs}", report["totals"][theirs], truth[key])
     t = report["totals"]
+    # a request that a worker runs after an attempt inline is given its buffer again
+    given, used = t["buffer_imports"], truth.get("imports")
+    if None not in (given, used) and not used <= given <= used + t["punted"]:
+        c.append(f"totals.buffer_imports: ringside says {given}, the workload {used}, {t['punted']} punted")
     if cancelled:
         return
     c.equal("silent, and in flight without proof that it is", t["silent"] + t["in_flight"], truth["silent"])
@@ -211,6 +246,10 @@ def mismatches(report, truth, cancelled=False, at_least_ns=None):
     registers = {r["op"]: {"count": r["count"], "errors": r["errors"]} for r in report["registers"]}
     c.equal("registers", registers, truth["registers"])
 
+    for r in report["registers"]:
+        if r["latency_ns"] and not has_older_rings(report):
+            c.equal(f"{r['op']}.latency_ns.count", r["latency_ns"]["count"], r["count"])
+
     # An opcode of which every SQE was refused has a row, too.
     ops = {op["op"]: op for op in report["ops"] if op["submitted"] or op["completed"] or not op["rejected"]}
     # Which opcode an overflowed CQE ended is known only once its io_kiocb is used again.
@@ -218,6 +257,8 @@ def mismatches(report, truth, cancelled=False, at_least_ns=None):
     c.equal("opcodes", sorted(ops), sorted(truth["ops"]))
     for name in ops.keys() & truth["ops"].keys():
         _op(c, ops[name], truth["ops"][name], exact and not truth["silent"])
+        if truth.get("scenario") in QUEUED and ops[name]["wq_queued"] is not None:
+            c.equal(f"{name}.wq_queued", ops[name]["wq_queued"], ops[name]["punted"])
         if "latency" not in truth:
             continue  # the workload looked at no clock
         for theirs, ours in (("multishot_gap_ns", "gaps"), ("notif_delay_ns", "holds")):

@@ -17,11 +17,12 @@ LATENCY = {"count": COUNT, "sum": COUNT, "buckets": [[COUNT]]} | {
 OP = {"op": TEXT, "submitted": COUNT, "completed": COUNT, "errors": {}, "punted": COUNT,
       "punted_by": {"asked": COUNT, "opcode": COUNT, "drain": COUNT, "unwanted": COUNT}, "poll_armed": COUNT,
       "bytes": (COUNT, UNKNOWN), "latency_ns": LATENCY, "multishot_gap_ns": (LATENCY, UNKNOWN),
-      "stages": UNKNOWN}
+      "stages": UNKNOWN, "wq_queued": (COUNT, UNKNOWN), "wq_queue_ns": (COUNT, UNKNOWN)}
 TOTALS = {key: (COUNT, UNKNOWN) for key in (
     "in_flight_at_attach", "submitted", "completed", "silent", "in_flight", "rejected", "sq_dropped",
     "errors", "punted", "poll_armed", "cqes_multishot", "cqes_aux", "notifs", "cq_overflows", "cq_dropped",
-    "short_writes", "batches", "waits", "bytes")} | {"batch_mean": (NUMBER, UNKNOWN)}
+    "short_writes", "batches", "waits", "bytes", "enters", "enter_ns", "buffer_imports", "wq_queued",
+    "wq_queue_ns")} | {"batch_mean": (NUMBER, UNKNOWN)}
 RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_pid": (COUNT, UNKNOWN),
         "comm": TEXT, "cgroup": (TEXT, UNKNOWN), "fd": (COUNT, UNKNOWN),
         "sq_entries": COUNT, "cq_entries": COUNT, "flags": [TEXT], "state": TEXT, "created_in_window": FLAG,
@@ -40,7 +41,8 @@ REPORT = {
     "tasks": [{"pid": COUNT, "tid": COUNT, "host_pid": (COUNT, UNKNOWN), "host_tid": (COUNT, UNKNOWN),
                "comm": TEXT, "workers_bounded_max": COUNT, "workers_unbounded_max": COUNT}],
     "ops": [OP], "files": [{}],
-    "registers": [{"op": TEXT, "count": COUNT, "errors": COUNT, "latency_ns": UNKNOWN, "stacks": [TEXT]}],
+    "registers": [{"op": TEXT, "count": COUNT, "errors": COUNT, "stacks": [TEXT],
+                   "latency_ns": ({"count": COUNT, "sum": COUNT, "max": (COUNT, UNKNOWN)}, UNKNOWN)}],
     "findings": [FINDING],
     "not_checked": [{"rule": TEXT, "why": TEXT, "in_part": FLAG}],
 }

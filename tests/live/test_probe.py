@@ -10,7 +10,7 @@ from refusing import kernel_that_refuses
 from ringside import RINGSIDE, one_line, stat
 from test_contract import COUNT, FLAG, TEXT, UNKNOWN, violations
 from test_refusals import AS_NOBODY, COMPLETION, SUBMISSION, TOO_LARGE, without
-from testing import Skipped, Suite, check, check_equal, check_none, scratch
+from testing import EXTRAS, Skipped, Suite, check, check_equal, check_none, scratch
 
 suite = Suite()
 
@@ -92,7 +92,7 @@ def text():
 def programs_refused():
     refused = kernel_that_refuses(load=f"rs_punt=large,rs_poll_arm={errno.EPERM}", attach=f"rs_link={errno.EBUSY}")
     features = survey(**refused)["kernel"]["features"]
-    off = {name: f for name, f in features.items() if f["state"] == "off"}
+    off = {name: f for name, f in features.items() if f["state"] == "off" and name not in EXTRAS}
     check_equal("features that are off", sorted(off), ["link", "poll", "punt"])
     for name, reason in (("punt", TOO_LARGE), ("poll", "Operation not permitted"), ("link", "busy")):
         check(reason in off[name]["why"], f"{name}: {off[name]['why']!r}")
@@ -109,7 +109,8 @@ def essential_refused():
         check("R0 !read_ok" in report["why"], f"why: {report['why']!r}")
         # a feature without a program of its own goes with the one that tells it
         lost = [n for n, f in before.items() if f["how"] == before[name]["how"]]
-        check_equal("features that are off", [n for n, state in states(report).items() if state == "off"], lost)
+        off = [n for n, state in states(report).items() if state == "off" and n not in EXTRAS]
+        check_equal("features that are off", off, lost)
 
 
 @suite.test

@@ -53,13 +53,14 @@ static inline int type_of(struct kernel *k, const char *token)
 	return k->u64;
 }
 
-/* A tracepoint with these arguments, as the kernel declares it: a typedef of a function pointer. */
-static inline void add_tracepoint(struct kernel *k, const char *name, const char *args)
+/* A prototype with these arguments, after `first` if it is not 0. */
+static inline int proto_of(struct kernel *k, int first, const char *args)
 {
-	char copy[256], type_name[128], *save = NULL, *token;
+	char copy[256], *save = NULL, *token;
 	int types[12], n = 0, proto, i;
 
-	types[n++] = ptr_to(k, 0); /* void *__data */
+	if (first)
+		types[n++] = first;
 	snprintf(copy, sizeof(copy), "%s", args);
 	for (token = strtok_r(copy, ",", &save); token; token = strtok_r(NULL, ",", &save))
 		types[n++] = type_of(k, token);
@@ -68,8 +69,22 @@ static inline void add_tracepoint(struct kernel *k, const char *name, const char
 	/* the parameters must follow their prototype: no type may be made in between */
 	for (i = 0; i < n; i++)
 		assert_int_equal(btf__add_func_param(k->btf, "arg", types[i]), 0);
+	return proto;
+}
+
+/* A tracepoint with these arguments, as the kernel declares it: a typedef of a function pointer. */
+static inline void add_tracepoint(struct kernel *k, const char *name, const char *args)
+{
+	int proto = proto_of(k, ptr_to(k, 0), args); /* the first is void *__data */
+	char type_name[128];
+
 	snprintf(type_name, sizeof(type_name), "btf_trace_%s", name);
 	assert_true(btf__add_typedef(k->btf, type_name, ptr_to(k, proto)) > 0);
+}
+
+static inline void add_function(struct kernel *k, const char *name, const char *args)
+{
+	assert_true(btf__add_func(k->btf, name, BTF_FUNC_STATIC, proto_of(k, 0, args)) > 0);
 }
 
 /* The n-th of all the "struct.field" that the variant table names; false: there are fewer. */
@@ -150,6 +165,10 @@ static inline void add_common(struct kernel *k)
 	add_tracepoint(k, "io_uring_register", "*,u32,u32,u32,s64");
 	add_tracepoint(k, "sched_process_fork", "task_struct*,task_struct*");
 	add_tracepoint(k, "sched_process_exit", "task_struct*,u8");
+	add_function(k, "__x64_sys_io_uring_enter", "pt_regs*");
+	add_function(k, "__x64_sys_io_uring_register", "pt_regs*");
+	add_function(k, "io_wq_submit_work", "io_wq_work*");
+	add_function(k, "io_import_reg_buf", "io_kiocb*,*,u64,u64,s32,u32");
 }
 
 #endif

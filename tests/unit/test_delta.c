@@ -40,6 +40,8 @@ static struct snapshot *first_picture(void)
 	sample__latency(sample__op(r, OP_READ), 300, 10);
 	sample__fill(sample__ring(s, 2), 1);
 	sample__register(s, 0, 3, 1);
+	s->registers[0].timed = 1;
+	s->registers[0].sum_ns = 100;
 	sample__register(s, 2, 1, 0);
 	return s;
 }
@@ -73,6 +75,8 @@ static struct snapshot *second_picture(void)
 	sample__fill(&s->rings[1], 2);
 	sample__fill(sample__others(s), 4);
 	sample__register(s, 0, 5, 1);
+	s->registers[0].timed += 4;
+	s->registers[0].sum_ns += 900;
 	s->tasks = calloc(1, sizeof(*s->tasks));
 	assert_non_null(s->tasks);
 	s->tasks[0] = (struct task_stats){ .pid = 9, .tid = 10, .workers_bounded_max = 8 };
@@ -104,6 +108,8 @@ static void delta_of_the_head(void **state)
 	assert_int_equal(d.registers[0].op, 0);
 	assert_int_equal(d.registers[0].count, 5);
 	assert_int_equal(d.registers[0].errors, 1);
+	assert_int_equal(d.registers[0].timed, 4);
+	assert_int_equal(d.registers[0].sum_ns, 900);
 	snapshot__free(&d);
 	sample__free(prev);
 	sample__free(cur);

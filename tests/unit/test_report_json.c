@@ -236,9 +236,27 @@ static void test_tasks_and_registers(void **state)
 	assert_text(j, "registers.0.op", "REGISTER_BUFFERS");
 	assert_u64(j, "registers.0.count", 2);
 	assert_u64(j, "registers.0.errors", 1);
-	assert_null_at(j, "registers.0.latency_ns");
+	assert_u64(j, "registers.0.latency_ns.count", 0);
+	assert_null_at(j, "registers.0.latency_ns.max");
 	assert_int_equal(json_array_size(at(j, "registers.0.stacks")), 0);
 	assert_text(j, "registers.1.op", "REGISTER_99");
+	json_decref(j);
+	f.s->registers[0].timed = 2;
+	f.s->registers[0].sum_ns = 700;
+	f.s->registers[0].max_ns = 600;
+	j = render(&f);
+	assert_u64(j, "registers.0.latency_ns.count", 2);
+	assert_u64(j, "registers.0.latency_ns.sum", 700);
+	assert_u64(j, "registers.0.latency_ns.max", 600);
+	json_decref(j);
+	/* the longest so far may have been before the interval */
+	f.s->interval = true;
+	j = render(&f);
+	assert_null_at(j, "registers.0.latency_ns.max");
+	json_decref(j);
+	fab__feature(&f, RS_F_REGISTER_TIME, FEATURE_OFF, "no such function");
+	j = render(&f);
+	assert_null_at(j, "registers.0.latency_ns");
 	json_decref(j);
 	fab__free(&f);
 }

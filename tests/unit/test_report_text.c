@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "names.h"
 #include "render.h"
 
 static const char long_target[] =
@@ -142,7 +143,7 @@ static void test_features_that_are_off(void **state)
 	struct fab f = fab__new();
 	char *text, *row;
 	char more[32];
-	unsigned int i;
+	unsigned int i, n = 0;
 
 	(void)state;
 	fab__healthy(&f);
@@ -156,12 +157,55 @@ static void test_features_that_are_off(void **state)
 	assert_has(row, " n/a ");
 	free(row);
 	free(text);
-	for (i = RS_F_RING_CREATE; i < RS_F_COUNT; i++)
+	for (i = RS_F_RING_CREATE; i < RS_F_COUNT; i++) {
 		fab__feature(&f, i, FEATURE_OFF, "why");
+		n += !feature_is_extra(i);
+	}
 	text = render(&f);
 	/* six of them by name */
-	snprintf(more, sizeof(more), "; %d more.\n", RS_F_COUNT - RS_F_RING_CREATE - 6);
+	snprintf(more, sizeof(more), "; %u more.\n", n - 6);
 	assert_has(text, more);
+	free(text);
+	fab__free(&f);
+}
+
+/* Where they can't be had a report looks as if there were no such thing. */
+static void test_extras(void **state)
+{
+	struct fab f = fab__new();
+	struct ring_stats *r;
+	char *text, *row;
+	unsigned int i;
+
+	(void)state;
+	fab__healthy(&f);
+	r = &f.s->rings[0];
+	r->c[RS_RC_ENTERS] = 4000;
+	r->c[RS_RC_ENTER_NS] = 12000000;
+	r->c[RS_RC_BUFFER_IMPORTS] = 70;
+	sample__register(f.s, 0, 2, 1);
+	f.s->registers[0].timed = 2;
+	f.s->registers[0].sum_ns = 6000;
+	f.s->registers[0].max_ns = 5000;
+	text = render(&f);
+	assert_has(text, ", 4000 io_uring_enters of 3.00us on average,");
+	assert_has(text, "70 uses of registered buffers\n");
+	assert_has(text, "  ERRORS    MEAN     MAX\n");
+	row = line_of(text, "REGISTER_BUFFERS ");
+	assert_has(row, "  3.00us  5.00us");
+	free(row);
+	free(text);
+	r->c[RS_RC_ENTERS] = r->c[RS_RC_ENTER_NS] = r->c[RS_RC_BUFFER_IMPORTS] = 0;
+	f.s->registers[0].timed = 0;
+	for (i = 0; i < RS_F_COUNT; i++)
+		if (feature_is_extra(i))
+			fab__feature(&f, i, FEATURE_OFF, "why");
+	text = render(&f);
+	assert_has(text, "\nCounts exact, every request tracked");
+	assert_lacks(text, "why");
+	assert_lacks(text, "io_uring_enter");
+	assert_lacks(text, "registered");
+	assert_has(text, "  ERRORS\n");
 	free(text);
 	fab__free(&f);
 }
@@ -508,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_balance),
 		cmocka_unit_test(test_what_was_missed),
 		cmocka_unit_test(test_features_that_are_off),
+		cmocka_unit_test(test_extras),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_nobody_asked_the_doctor),
 		cmocka_unit_test(test_op_table),

@@ -61,6 +61,8 @@ static void test_like_6_18(void **state)
 		assert_int_equal(p.state[f].level, FEATURE_FULL);
 	assert_program(&p, RS_F_SUBMIT, "rs_submit_req");
 	assert_program(&p, RS_F_COMPLETE, "rs_complete_cqe");
+	assert_string_equal(p.state[RS_F_WQ_QUEUE].how, "fentry/io_wq_submit_work(io_wq_work*)");
+	assert_string_equal(p.state[RS_F_ENTER].how, "fexit/__x64_sys_io_uring_enter(pt_regs*)");
 	assert_string_equal(p.state[RS_F_COMPLETE].how, "tp_btf/io_uring_complete(io_ring_ctx*,*,io_uring_cqe*)");
 	btf__free(k.btf);
 }
@@ -293,7 +295,7 @@ static bool is_first_of_hook(size_t row)
 	return true;
 }
 
-/* A tracepoint with the arguments of a row, "..." being one more. */
+/* A tracepoint or function with the arguments of a row, "..." being one more. */
 static void add_hook(struct kernel *k, const char *hook, const char *args)
 {
 	size_t len = strlen(args);
@@ -303,11 +305,14 @@ static void add_hook(struct kernel *k, const char *hook, const char *args)
 		snprintf(expanded, sizeof(expanded), "%.*ss32", (int)len - 3, args);
 	else
 		snprintf(expanded, sizeof(expanded), "%s", args);
-	add_tracepoint(k, hook, expanded);
+	if (hook__function(hook))
+		add_function(k, hook__function(hook), expanded);
+	else
+		add_tracepoint(k, hook, expanded);
 }
 
 /*
- * A kernel with the tracepoints of all rows, that of one with these arguments (NULL: without it), and all
+ * A kernel with the tracepoints and functions of all rows, that of one with these arguments (NULL: without it), and all
  * fields but one.
  */
 static struct kernel kernel_with_lacking(size_t row, const char *args, const char *field)
@@ -370,7 +375,10 @@ static void test_tracepoint_gone(void **state)
 			continue;
 		k = kernel_with(i, NULL);
 		/* a feature with rows on several tracepoints tells of the last */
-		assert_row_lost(&k, i, variants[i].feature == RS_F_SUBMIT ? "" : "no tracepoint");
+		assert_row_lost(&k, i,
+			variants[i].feature == RS_F_SUBMIT ? ""
+			: hook__function(variants[i].hook) ? "no function"
+							   : "no tracepoint");
 		btf__free(k.btf);
 	}
 }
@@ -501,6 +509,8 @@ static void test_table(void **state)
 		assert_true(variants[i].program || n_programs_on(variants[i].hook));
 		assert_non_null(variants[i].hook);
 		assert_true(variants[i].level == FEATURE_FULL || variants[i].why);
+		/* only the end of a function has a beginning */
+		assert_true(!variants[i].begin == (strncmp(variants[i].hook, "fexit:", 6) != 0));
 		seen[variants[i].feature] = true;
 	}
 	for (i = 0; i < RS_F_COUNT; i++)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
 #include "survey_out.h"
 
 #define LONG_HOW "tp_btf/io_uring_submit_req(io_kiocb*,io_ring_ctx*,io_uring_cqe*,u64,s32,u32,u64,u64)"
@@ -120,12 +121,23 @@ static void test_some_lost(void **state)
 {
 	struct survey s = full_survey();
 	char count[64], *text;
+	int i, n = 0;
 
 	(void)state;
+	for (i = 0; i < RS_F_COUNT; i++)
+		n += !feature_is_extra((unsigned int)i);
 	lose_some(&s);
-	text = render(&s, false, 80);
-	snprintf(count, sizeof(count), "%d of %d features, and 1 in part", RS_F_COUNT - 4, RS_F_COUNT);
+	text = render(&s, false, 200);
+	snprintf(count, sizeof(count), "%d of %d features, and 1 in part, and %d of %d extras.", n - 4, n,
+		RS_F_COUNT - n, RS_F_COUNT - n);
 	assert_has(text, count);
+	free(text);
+	/* nobody is told of extras that there are none of */
+	for (i = 0; i < RS_F_COUNT; i++)
+		if (feature_is_extra((unsigned int)i))
+			set(&s.features[i], FEATURE_OFF, "", "not here", "");
+	text = render(&s, false, 80);
+	assert_lacks(text, "extras");
 	assert_has(text, "\npunt                  off       -\n");
 	assert_has(text, "\nwait                  degraded  tp_btf/io_uring_submit_req(");
 	/* one reason is told once, if the remedy is the same */
@@ -145,7 +157,7 @@ static void test_some_lost(void **state)
 static void test_untried(void **state)
 {
 	struct survey s = untried_survey();
-	char *text = render(&s, false, 80);
+	char *text = render(&s, false, 400);
 
 	(void)state;
 	assert_has(text, "stat can't run: missing CAP_BPF.");

@@ -159,6 +159,25 @@ static void run_multishot(struct work *w, struct tally *t)
 	close(fd);
 }
 
+/*
+ * Ends the workload if the first SQE that was submitted has been refused: the kernel is older than its opcode.
+ * (To ask the kernel for a list of opcodes needs a ring of its own, which would be observed too.)
+ */
+static void need_acceptance(struct io_uring *ring)
+{
+	struct io_uring_cqe *cqe;
+
+	if (!io_uring_peek_cqe(ring, &cqe) && cqe->res == -EINVAL)
+		die(WORK_SKIP, "this kernel has no such opcode");
+}
+
+/* Ends the workload where the kernel lacks IORING_FEAT_*. */
+static void need_feature(const struct io_uring *ring, unsigned int feature)
+{
+	if (!(ring->features & feature))
+		die(WORK_SKIP, "this kernel's io_uring lacks feature 0x%x", feature);
+}
+
 /* Messages from one ring to another, whose CQEs there answer no request. */
 static void run_message(struct work *w, struct tally *t)
 {

@@ -248,7 +248,7 @@ static void prep_fixed(struct wring *r, struct io_uring_sqe *sqe, uint64_t i, un
 {
 	struct io *io = arg;
 
-	(void)r;
+	r->t->imports++;
 	io_uring_prep_read_fixed(sqe, 0, io->buf + (size_t)slot * WORK_BLOCK, WORK_BLOCK, block_offset(i), 0);
 	sqe->flags |= IOSQE_FIXED_FILE;
 }

@@ -48,6 +48,8 @@ static inline int raw__enter(struct raw *r, unsigned int submit, unsigned int mi
 
 	if (r->registered)
 		flags |= IORING_ENTER_REGISTERED_RING;
+	if (r->w.t->enters != WORK_UNKNOWN)
+		r->w.t->enters++;
 	ret = syscall(SYS_io_uring_enter, r->fd, submit, min, flags, NULL, 0);
 	return ret < 0 ? -errno : (int)ret;
 }

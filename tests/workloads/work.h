@@ -63,6 +63,8 @@ struct register_tally {
 struct tally {
 	struct op_tally op[WORK_OPS];
 	uint64_t errnos[WORK_ERRNOS];
+	uint64_t enters;  /* calls of io_uring_enter: known of raw rings, liburing makes its own */
+	uint64_t imports; /* requests that used a registered buffer */
 	uint64_t rejected, silent, rings, batches, overflows, poll_armed, multishot, aux, notifs;
 	struct register_tally registers[WORK_REGISTERS];
 	size_t n_registers;
@@ -123,25 +125,6 @@ __attribute__((noreturn, format(printf, 2, 3))) static inline void die(int statu
 	fputc('\n', stderr);
 	va_end(ap);
 	exit(status);
-}
-
-/*
- * Ends the workload if the first SQE that was submitted has been refused: the kernel is older than its opcode.
- * (To ask the kernel for a list of opcodes needs a ring of its own, which would be observed too.)
- */
-static inline void need_acceptance(struct io_uring *ring)
-{
-	struct io_uring_cqe *cqe;
-
-	if (!io_uring_peek_cqe(ring, &cqe) && cqe->res == -EINVAL)
-		die(WORK_SKIP, "this kernel has no such opcode");
-}
-
-/* Ends the workload where the kernel lacks IORING_FEAT_*. */
-static inline void need_feature(const struct io_uring *ring, unsigned int feature)
-{
-	if (!(ring->features & feature))
-		die(WORK_SKIP, "this kernel's io_uring lacks feature 0x%x", feature);
 }
 
 static inline uint64_t now_ns(void)
@@ -227,6 +210,11 @@ static inline void tally__add(struct tally *sum, const struct tally *t)
 		sum->batches = WORK_UNKNOWN;
 	else if (sum->batches != WORK_UNKNOWN)
 		sum->batches += t->batches;
+	if (t->enters == WORK_UNKNOWN || sum->enters == WORK_UNKNOWN)
+		sum->enters = WORK_UNKNOWN;
+	else
+		sum->enters += t->enters;
+	sum->imports += t->imports;
 	sum->overflows += t->overflows;
 	sum->poll_armed = known_sum(sum->poll_armed, t->poll_armed);
 	sum->multishot += t->multishot;
@@ -311,6 +299,7 @@ static inline void wring__open(struct wring *r, struct tally *t, unsigned int en
 		p.cq_entries = cq_entries;
 	}
 	wring__begin(r, t, n_slots, setup_flags & IORING_SETUP_SQPOLL);
+	t->enters = WORK_UNKNOWN;
 	ret = io_uring_queue_init_params(entries, &r->u, &p);
 	if (ret == -EINVAL || ret == -ENOSYS || ret == -EPERM)
 		die(WORK_SKIP, "io_uring_setup with flags 0x%x: %s", p.flags, strerror(-ret));

@@ -141,6 +141,8 @@ static inline void print_totals(FILE *f, const struct tally *t)
 	print_known(f, "rejected", t->rejected);
 	print_known(f, "rings", t->rings);
 	print_known(f, "batches", t->batches);
+	print_known(f, "enters", t->enters);
+	print_known(f, "imports", t->imports);
 	print_known(f, "overflows", t->overflows);
 	print_known(f, "poll_armed", t->poll_armed);
 	print_known(f, "multishot", t->multishot);
