@@ -20,7 +20,7 @@
 #define PTR_LOW32(p)                                                                                         \
 	({                                                                                                   \
 		u32 __lo;                                                                                    \
-		asm volatile("%0 = %1" : "=w"(__lo) : "w"((u32)(long)(p)));                                 \
+		asm volatile("%0 = %1" : "=w"(__lo) : "w"((u32)(long)(p)));                                  \
 		__lo;                                                                                        \
 	})
 

@@ -34,7 +34,7 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(rs_complete_args, void *ring_ctx, void *req, u64 user_data, int res, unsigned int cflags)
 {
-	struct completion c = {(u64)ring_ctx, (u64)req, user_data, res, cflags};
+	struct completion c = { (u64)ring_ctx, (u64)req, user_data, res, cflags };
 	struct io_ring_ctx *x = ring_ctx;
 	struct rs_ring *r = NULL;
 

@@ -16,7 +16,7 @@ struct completion {
 
 static __noinline int count_errno(u32 ring_uid, u32 op, s32 res)
 {
-	struct rs_errno_key key = {.ring_uid = ring_uid, .op = op, .err = -res};
+	struct rs_errno_key key = { .ring_uid = ring_uid, .op = op, .err = -res };
 	u64 one = 1, *n;
 
 	n = bpf_map_lookup_elem(&rs_errnos, &key);

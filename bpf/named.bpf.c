@@ -93,9 +93,9 @@ static __always_inline u16 flags_of(struct io_ring_ctx *ctx, u32 op, u32 req_fla
 SEC("?tp_btf/io_uring_submit_sqe")
 int BPF_PROG(rs_submit_named, void *ring_ctx, void *req, u8 opcode, u64 user_data, u32 req_flags)
 {
-	struct rs_named_key key = {.user_data = user_data};
+	struct rs_named_key key = { .user_data = user_data };
 	struct rs_named fresh = {};
-	struct rs_tag_key tag = {.kind = RS_TAG_MULTI, .user_data = user_data};
+	struct rs_tag_key tag = { .kind = RS_TAG_MULTI, .user_data = user_data };
 	struct rs_series *se;
 	struct rs_ring *r;
 	u32 idx;
@@ -157,7 +157,7 @@ static __noinline int end_on_worker(struct rs_ring *r, struct rs_series *se, str
 /* n is the request that c ends, unless another has its user_data. */
 static __noinline int end_named(struct rs_ring *r, struct rs_named *n, const struct completion *c)
 {
-	struct rs_tag_key tag = {.kind = RS_TAG_MULTI};
+	struct rs_tag_key tag = { .kind = RS_TAG_MULTI };
 	struct rs_series *se;
 	u64 now = bpf_ktime_get_ns(), since;
 	u32 idx;
@@ -190,8 +190,8 @@ static __noinline int end_named(struct rs_ring *r, struct rs_named *n, const str
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(rs_complete_named, void *ring_ctx, u64 user_data, int res, unsigned int cflags)
 {
-	struct completion c = {(u64)ring_ctx, 0, user_data, res, cflags};
-	struct rs_named_key key = {.user_data = user_data};
+	struct completion c = { (u64)ring_ctx, 0, user_data, res, cflags };
+	struct rs_named_key key = { .user_data = user_data };
 	struct rs_named *n;
 	struct rs_ring *r;
 

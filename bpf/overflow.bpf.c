@@ -131,7 +131,7 @@ static __noinline u64 find_slotless(struct rs_ring *r, struct walk *w)
 
 static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
 {
-	struct rs_overflow_key key = {.ring_uid = ring_uid, .user_data = user_data};
+	struct rs_overflow_key key = { .ring_uid = ring_uid, .user_data = user_data };
 	u64 one = 1, *n;
 
 	n = bpf_map_lookup_elem(&rs_overflowed, &key);
@@ -145,7 +145,7 @@ static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
 SEC("?tp_btf/io_uring_cqe_overflow")
 int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags, void *ocqe)
 {
-	struct walk w = {.c = {(u64)ring_ctx, 0, user_data, res, cflags}};
+	struct walk w = { .c = { (u64)ring_ctx, 0, user_data, res, cflags } };
 	struct rs_ring *r, *same = NULL;
 
 	if (!rs.active)

@@ -114,7 +114,7 @@ static __always_inline bool series_is_shared(u32 idx)
  */
 SHARED u32 series_make(u32 ring_uid, u32 op, u32 kind)
 {
-	struct rs_series_key key = {.ring_uid = ring_uid, .op = op, .kind = kind};
+	struct rs_series_key key = { .ring_uid = ring_uid, .op = op, .kind = kind };
 	u32 idx, *known = bpf_map_lookup_elem(&rs_series_index, &key);
 	struct rs_series *se;
 

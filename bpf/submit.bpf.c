@@ -113,7 +113,7 @@ static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
  */
 static __noinline u16 tag_request(struct io_kiocb *req, u32 ring_uid, u32 series, u64 now)
 {
-	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = RS_TAG_MULTI};
+	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = RS_TAG_MULTI };
 	struct io_ring_ctx *ctx;
 	struct io_uring_sqe *sqe;
 	u32 op;
@@ -267,7 +267,7 @@ static __noinline int remember_rejected(struct rs_ring *r, u64 req)
 /* A zero-copy send that was refused after its notification had been made: that comes all the same. */
 static __noinline int tag_refused(u32 ring_uid, u64 user_data, u32 series)
 {
-	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = RS_TAG_NOTIF, .user_data = user_data};
+	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = RS_TAG_NOTIF, .user_data = user_data };
 
 	return tag_add(&key, series, bpf_ktime_get_ns());
 }

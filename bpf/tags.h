@@ -11,7 +11,7 @@
 static __noinline int tag_add(struct rs_tag_key *key, u32 series, u64 now)
 {
 	struct rs_series *se = series_at(series);
-	struct rs_tag fresh = {.since_ns = now, .series = series, .n = 1}, *t;
+	struct rs_tag fresh = { .since_ns = now, .series = series, .n = 1 }, *t;
 
 	if (!se || !key)
 		return 0;
@@ -51,7 +51,7 @@ static __noinline int tag_release(struct rs_tag_key *key, struct rs_tag *t)
 /* A request under this user_data is gone. */
 SHARED int tag_drop(u32 ring_uid, u32 kind, u64 user_data)
 {
-	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = kind, .user_data = user_data};
+	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = kind, .user_data = user_data };
 
 	return tag_release(&key, bpf_map_lookup_elem(&rs_tags, &key));
 }
@@ -59,7 +59,7 @@ SHARED int tag_drop(u32 ring_uid, u32 kind, u64 user_data)
 /* The request known as `from` may from now on be known as `to`. */
 SHARED int tag_rename(u32 ring_uid, u64 from, u64 to)
 {
-	struct rs_tag_key key = {.ring_uid = ring_uid, .kind = RS_TAG_MULTI, .user_data = from};
+	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = RS_TAG_MULTI, .user_data = from };
 	struct rs_tag copy, *t;
 
 	t = bpf_map_lookup_elem(&rs_tags, &key);

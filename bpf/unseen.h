@@ -9,7 +9,7 @@
 /* Takes one CQE with this user_data from those that overflowed without a request. Whether there was one. */
 static __noinline bool take_overflowed(struct rs_ring *r, u64 user_data)
 {
-	struct rs_overflow_key key = {.user_data = user_data};
+	struct rs_overflow_key key = { .user_data = user_data };
 	u64 *n;
 
 	if (!r || !r->c[RS_RC_OVERFLOW_ENDS])

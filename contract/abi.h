@@ -19,8 +19,8 @@
 /* Traits of an opcode, see opcodes.def. */
 #define RS_OP_BYTES 1u
 #define RS_OP_ASYNC 2u
-#define RS_OP_MULTI 4u /* may be multishot */
-#define RS_OP_NOTIF 8u /* zero-copy: a notification follows */
+#define RS_OP_MULTI 4u	 /* may be multishot */
+#define RS_OP_NOTIF 8u	 /* zero-copy: a notification follows */
 #define RS_OP_RENAME 16u /* may change the user_data of another request */
 
 #define RS_COMM_LEN 16
@@ -94,16 +94,16 @@ struct rs_ring {
 	/* read by every event */
 	__u64 ctx; /* address, 0 while the entry is free */
 	__u32 uid;
-	__u32 flags; /* RS_RING_CREATED_IN_WINDOW, RS_RING_REWIND: set before it is listed */
+	__u32 flags;  /* RS_RING_CREATED_IN_WINDOW, RS_RING_REWIND: set before it is listed */
 	__s32 sq_tid; /* thread of an SQPOLL ring, in the initial pid namespace; 0: none */
 	__u32 cq_entries;
 	__u32 state; /* RS_RING_FREE to RS_RING_CLOSED */
 	__u32 pad0[9];
 	/* submitter */
-	__u64 last_sq_head; /* ~0 before the first batch; of a REWIND ring: the last position */
-	__u64 no_slot;	    /* submitted without a slot and not yet completed, signed, atomic */
+	__u64 last_sq_head;	/* ~0 before the first batch; of a REWIND ring: the last position */
+	__u64 no_slot;		/* submitted without a slot and not yet completed, signed, atomic */
 	__u64 rejected_no_slot; /* refused without a slot, their CQE still to come; signed, atomic */
-	__u64 untagged;	    /* not 0: requests that may give many CQEs have no tag */
+	__u64 untagged;		/* not 0: requests that may give many CQEs have no tag */
 	__u64 pad1[4];
 	/* completer */
 	__u32 cq_depth_max;
@@ -134,11 +134,11 @@ struct rs_ring {
 /* Flags of an in-flight slot. */
 #define RS_SLOT_REJECTED 1u /* not a request: the CQE of a refused SQE is still to come */
 #define RS_SLOT_PUNTED 2u
-#define RS_SLOT_ASKED 4u /* IOSQE_ASYNC in the SQE, or in the head of its chain */
+#define RS_SLOT_ASKED 4u  /* IOSQE_ASYNC in the SQE, or in the head of its chain */
 #define RS_SLOT_FORCED 8u /* REQ_F_FORCE_ASYNC at submission */
 #define RS_SLOT_DRAIN 16u
 #define RS_SLOT_CQE_SKIP 32u
-#define RS_SLOT_MULTI 64u /* multishot */
+#define RS_SLOT_MULTI 64u  /* multishot */
 #define RS_SLOT_NOTIF 128u /* a zero-copy send: a notification follows */
 #define RS_SLOT_BEGUN 256u /* a worker has begun it */
 
@@ -299,7 +299,7 @@ struct rs_config {
 
 /* Shared and writable. */
 struct rs_global {
-	__u32 active; /* programs return at once while 0 */
+	__u32 active;  /* programs return at once while 0 */
 	__u32 refresh; /* the iterators look again at known rings, and for no others */
 	__u32 pad0[14];
 	/* losses, atomic */
@@ -310,8 +310,8 @@ struct rs_global {
 	__u64 sq_exits_full; /* SQPOLL threads whose CPU time at their end will stay unknown */
 	__u64 targets_full;  /* children that could not be followed */
 	__u64 rejected_full; /* refused SQEs that found neither a slot nor a place: their CQE will end a request */
-	__u64 rings_full;    /* requests submitted on rings that have no entry */
-	__u64 tags_mixed;    /* CQEs whose user_data is that of requests of several opcodes */
+	__u64 rings_full; /* requests submitted on rings that have no entry */
+	__u64 tags_mixed; /* CQEs whose user_data is that of requests of several opcodes */
 	/* where CQEs do not name their request */
 	__u64 ambiguous; /* ends without a latency, maybe without an opcode: RS_DOUBT_* */
 	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */

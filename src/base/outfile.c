@@ -41,7 +41,7 @@ static int open_temp(struct outfile *o, const struct stat *old)
 
 int outfile__open(const char *path, bool stream, struct outfile *ret)
 {
-	struct outfile o = {.path = strdup(path)};
+	struct outfile o = { .path = strdup(path) };
 	struct stat st;
 	bool exists;
 	int fd;

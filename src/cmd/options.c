@@ -68,14 +68,16 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 		return set_duration(c, shown, v, field);
 	case OPTION_PIDS:
 		if (parse_pids(v, &pids->pids, &pids->n))
-			return FAIL(c, "%s '%s': must be process ids, such as 123 or 123,456", shown, shorten(v, buf));
+			return FAIL(c, "%s '%s': must be process ids, such as 123 or 123,456", shown,
+				shorten(v, buf));
 		return 0;
 	case OPTION_OPTIONAL:
-		*(struct optional_string *)field = (struct optional_string){true, v};
+		*(struct optional_string *)field = (struct optional_string){ true, v };
 		return 0;
 	case OPTION_COUNT:
 		if (parse_u64(v, 1, r->max, field))
-			return FAIL(c, "%s '%s': must be a number from 1 to %" PRIu64, shown, shorten(v, buf), r->max);
+			return FAIL(c, "%s '%s': must be a number from 1 to %" PRIu64, shown, shorten(v, buf),
+				r->max);
 		return 0;
 	case OPTION_SEVERITY:
 		if (severity__parse(v, &sev))
@@ -142,10 +144,10 @@ static int parse_letters(struct cursor *c)
 	return 0;
 }
 
-int options__parse(const struct option_row *rows, size_t n, int argc, char **argv, void *fields, int *ret_first,
-	char *errmsg, size_t errsize)
+int options__parse(const struct option_row *rows, size_t n, int argc, char **argv, void *fields,
+	int *ret_first, char *errmsg, size_t errsize)
 {
-	struct cursor c = {rows, n, argc, 1, argv, fields, errmsg, errsize};
+	struct cursor c = { rows, n, argc, 1, argv, fields, errmsg, errsize };
 	int err = 0;
 
 	while (!err && c.at < argc) {
@@ -171,12 +173,16 @@ void options__print(const struct option_row *rows, size_t n)
 
 	for (i = 0; i < n; i++) {
 		const struct option_row *r = &rows[i];
-		const char *sep = r->name ? (wants_value(r) ? "=" : r->kind == OPTION_OPTIONAL ? "[=" : "") : " ";
+		const char *sep = r->name ? (wants_value(r)			 ? "="
+						    : r->kind == OPTION_OPTIONAL ? "[="
+										 : "")
+					  : " ";
 
 		snprintf(letter, sizeof(letter), r->letter ? "-%c%s" : "    ", r->letter,
 			r->letter && r->name ? ", " : "");
-		snprintf(left, sizeof(left), "%s%s%s%s%s%s", letter, r->name ? "--" : "", r->name ? r->name : "",
-			r->value ? sep : "", r->value ? r->value : "", r->kind == OPTION_OPTIONAL ? "]" : "");
+		snprintf(left, sizeof(left), "%s%s%s%s%s%s", letter, r->name ? "--" : "",
+			r->name ? r->name : "", r->value ? sep : "", r->value ? r->value : "",
+			r->kind == OPTION_OPTIONAL ? "]" : "");
 		printf("  %-24s %s\n", left, r->help);
 	}
 	printf("  %-24s %s\n", "-h, --help", "this list");

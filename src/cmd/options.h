@@ -19,18 +19,18 @@ struct optional_string {
 };
 
 enum option_kind {
-	OPTION_FLAG,	  /* bool */
-	OPTION_STRING,	  /* const char * */
-	OPTION_DURATION,  /* uint64_t nanoseconds */
-	OPTION_PIDS,	  /* struct pid_list, values add up */
-	OPTION_OPTIONAL,  /* struct optional_string; the value only as --name=value */
-	OPTION_SEVERITY,  /* int: enum severity, -1 when not given */
-	OPTION_COUNT,	  /* uint64_t, 1 .. max */
+	OPTION_FLAG,	 /* bool */
+	OPTION_STRING,	 /* const char * */
+	OPTION_DURATION, /* uint64_t nanoseconds */
+	OPTION_PIDS,	 /* struct pid_list, values add up */
+	OPTION_OPTIONAL, /* struct optional_string; the value only as --name=value */
+	OPTION_SEVERITY, /* int: enum severity, -1 when not given */
+	OPTION_COUNT,	 /* uint64_t, 1 .. max */
 };
 
 struct option_row {
-	char letter; /* 0: none */
-	const char *name; /* NULL: none */
+	char letter;	   /* 0: none */
+	const char *name;  /* NULL: none */
 	const char *value; /* how help calls the value */
 	enum option_kind kind;
 	size_t offset; /* of the field in the structure that is filled */
@@ -42,8 +42,8 @@ struct option_row {
  * Parses up to "--" or the first word that is no option; *ret_first is the index of what follows.
  * 0; 1: help was asked for; -EINVAL: *errmsg says in one line what is wrong. Strings point into argv.
  */
-int options__parse(const struct option_row *rows, size_t n, int argc, char **argv, void *fields, int *ret_first,
-	char *errmsg, size_t errsize);
+int options__parse(const struct option_row *rows, size_t n, int argc, char **argv, void *fields,
+	int *ret_first, char *errmsg, size_t errsize);
 
 /* One line (or two) an option, to stdout. */
 void options__print(const struct option_row *rows, size_t n);

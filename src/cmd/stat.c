@@ -50,7 +50,7 @@ static int status_of_exec(int err)
 static int hold_program(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
-	struct run_as as = {0};
+	struct run_as as = { 0 };
 	int err, become = 0;
 
 	if (!o->program)
@@ -58,7 +58,8 @@ static int hold_program(struct stat_run *r)
 	if (!o->as_root)
 		become = run_as__from_sudo(&as);
 	if (become < 0) {
-		log_error("can't tell who called sudo (SUDO_UID, SUDO_GID): %s; --as-root runs the program as root",
+		log_error(
+			"can't tell who called sudo (SUDO_UID, SUDO_GID): %s; --as-root runs the program as root",
 			strerror(-become));
 		return EXIT_FAILED;
 	}
@@ -70,7 +71,8 @@ static int hold_program(struct stat_run *r)
 		log_error("can't start '%s': %s", o->program[0], strerror(-err));
 		err = EXIT_FAILED;
 	} else if (become) {
-		log_note("running %s as user %s (--as-root keeps root)", o->program[0], as.name ? as.name : "of sudo");
+		log_note("running %s as user %s (--as-root keeps root)", o->program[0],
+			as.name ? as.name : "of sudo");
 	}
 	run_as__free(&as);
 	return err;
@@ -143,7 +145,7 @@ static void note_features(const struct stat_run *r)
 static int announce(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
-	struct outfile f = {0};
+	struct outfile f = { 0 };
 	int err;
 
 	if (o->pids.n && !live__n_rings(r->live))
@@ -271,8 +273,8 @@ static void release(struct stat_run *r)
 
 int cmd_stat(int argc, char **argv)
 {
-	struct stat_options o = {0};
-	struct stat_run r = {.o = &o, .signal_fd = -1};
+	struct stat_options o = { 0 };
+	struct stat_run r = { .o = &o, .signal_fd = -1 };
 	int status;
 
 	status = stat_options__parse(argc, argv, &o);

@@ -52,14 +52,14 @@ struct stat_run {
 	struct child *child; /* NULL: none */
 	struct pid_set pids;
 	struct session_options filters; /* and nothing else in it */
-	struct signal_state signals; /* as ringside found them */
+	struct signal_state signals;	/* as ringside found them */
 	int signal_fd;
 	unsigned int n_ends; /* signals that ask for the end */
-	char *target; /* for the first line of the report */
+	char *target;	     /* for the first line of the report */
 	char ended[64];
 	bool targets_ended; /* the program, or all processes of -p */
 	bool child_ended;
-	int child_status; /* wait status */
+	int child_status;     /* wait status */
 	struct snapshot last; /* for intervals */
 	unsigned int n_intervals;
 };

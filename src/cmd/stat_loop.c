@@ -53,13 +53,13 @@ static size_t fill_pollfds(const struct stat_run *r, struct pollfd *p)
 {
 	size_t n = 0, i;
 
-	p[n++] = (struct pollfd){.fd = r->signal_fd, .events = POLLIN};
+	p[n++] = (struct pollfd){ .fd = r->signal_fd, .events = POLLIN };
 	if (r->live)
-		p[n++] = (struct pollfd){.fd = live__wakeup_fd(r->live), .events = POLLIN};
+		p[n++] = (struct pollfd){ .fd = live__wakeup_fd(r->live), .events = POLLIN };
 	if (r->child && !r->child_ended)
-		p[n++] = (struct pollfd){.fd = child__pidfd(r->child), .events = POLLIN};
+		p[n++] = (struct pollfd){ .fd = child__pidfd(r->child), .events = POLLIN };
 	for (i = 0; i < r->pids.n; i++)
-		p[n++] = (struct pollfd){.fd = r->pids.fds[i], .events = POLLIN};
+		p[n++] = (struct pollfd){ .fd = r->pids.fds[i], .events = POLLIN };
 	return n;
 }
 

@@ -11,30 +11,37 @@
 #include "stat.h"
 
 #define ROW(l, n, v, k, field, text, ...)                                                                    \
-	{.letter = l, .name = n, .value = v, .kind = k, .offset = offsetof(struct stat_options, field),      \
-		.help = text, ##__VA_ARGS__}
+	{                                                                                                    \
+		.letter = l, .name = n, .value = v, .kind = k,                                               \
+		.offset = offsetof(struct stat_options, field), .help = text, ##__VA_ARGS__                  \
+	}
 
 static const struct option_row rows[] = {
 	ROW('p', "pid", "PID,...", OPTION_PIDS, pids, "observe these processes, and the children they make"),
 	ROW('a', "all", NULL, OPTION_FLAG, all, "observe the whole machine (default without -p and PROGRAM)"),
 	ROW(0, "uid", "USER", OPTION_STRING, user, "only rings made by this user (name or number)"),
 	ROW(0, "comm", "NAME", OPTION_STRING, comm, "only rings of processes of this name"),
-	ROW(0, "cgroup", "PATH", OPTION_STRING, cgroup, "only rings of processes in this cgroup (v2), or below it"),
+	ROW(0, "cgroup", "PATH", OPTION_STRING, cgroup,
+		"only rings of processes in this cgroup (v2), or below it"),
 	ROW('d', "duration", "SECONDS", OPTION_DURATION, duration_ns, "stop after this time: 10, 0.5, 200ms"),
 	ROW('i', "interval", "SECONDS", OPTION_DURATION, interval_ns, "print a line every so often"),
 	ROW('o', "output", "FILE", OPTION_STRING, out, "write the report to FILE instead of stdout"),
-	ROW(0, "json", "FILE", OPTION_OPTIONAL, json, "JSON instead of text; with =FILE, JSON there and text as usual"),
+	ROW(0, "json", "FILE", OPTION_OPTIONAL, json,
+		"JSON instead of text; with =FILE, JSON there and text as usual"),
 	ROW(0, "rings", NULL, OPTION_FLAG, rings, "a table of opcodes for every ring"),
-	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on, "exit with 3 on a finding of info, warn or crit"),
+	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on,
+		"exit with 3 on a finding of info, warn or crit"),
 	ROW(0, "no-doctor", NULL, OPTION_FLAG, no_doctor, "numbers only, no findings"),
-	ROW(0, "as-root", NULL, OPTION_FLAG, as_root, "under sudo, run PROGRAM as root and not as the caller"),
-	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file, "create FILE once everything is being observed"),
-	ROW(0, "max-inflight", "N", OPTION_COUNT, max_inflight, "requests in flight that can be timed (65536)",
-		.max = 1u << 24),
+	ROW(0, "as-root", NULL, OPTION_FLAG, as_root,
+		"under sudo, run PROGRAM as root and not as the caller"),
+	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file,
+		"create FILE once everything is being observed"),
+	ROW(0, "max-inflight", "N", OPTION_COUNT, max_inflight,
+		"requests in flight that can be timed (65536)", .max = 1u << 24),
 	ROW(0, "max-rings", "N", OPTION_COUNT, max_rings, "rings at a time that can be told apart (2048)",
 		.max = 32767),
-	ROW(0, "max-report-rings", "N", OPTION_COUNT, max_report_rings, "rings listed in the report, the busiest (1024)",
-		.max = UINT32_MAX),
+	ROW(0, "max-report-rings", "N", OPTION_COUNT, max_report_rings,
+		"rings listed in the report, the busiest (1024)", .max = UINT32_MAX),
 	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),
 	ROW('v', "verbose", NULL, OPTION_FLAG, verbose, "say what is and is not observed, and how"),
 };
@@ -136,9 +143,9 @@ char *stat_options__target(const struct stat_options *o, const struct pid_set *p
 /* Whether the value is to blame, or this machine. */
 static int status_of_value(int err)
 {
-	return err == -ENOENT || err == -EINVAL || err == -ENOTDIR || err == -ENAMETOOLONG || err == -ELOOP ?
-		EXIT_USAGE :
-		EXIT_FAILED;
+	return err == -ENOENT || err == -EINVAL || err == -ENOTDIR || err == -ENAMETOOLONG || err == -ELOOP
+		       ? EXIT_USAGE
+		       : EXIT_FAILED;
 }
 
 static int set_user(const char *name, struct session_options *so)
@@ -157,7 +164,8 @@ static int set_comm(const char *name, struct session_options *so)
 	so->comm = name;
 	if (*name && strlen(name) < RS_COMM_LEN)
 		return EXIT_OK;
-	log_error("--comm '%s': must be 1 to %d bytes long, as the kernel keeps no more", name, RS_COMM_LEN - 1);
+	log_error("--comm '%s': must be 1 to %d bytes long, as the kernel keeps no more", name,
+		RS_COMM_LEN - 1);
 	return EXIT_USAGE;
 }
 

@@ -34,7 +34,8 @@ static int flush_text(struct stat_run *r, int err)
 	return flushed ? flushed : err;
 }
 
-static struct report make_report(const struct stat_run *r, const struct snapshot *s, const struct diagnosis *d)
+static struct report make_report(const struct stat_run *r, const struct snapshot *s,
+	const struct diagnosis *d)
 {
 	return (struct report){
 		.snap = s,
@@ -54,7 +55,7 @@ static int say(int err)
 int stat_run__interval(struct stat_run *r)
 {
 	struct snapshot now, delta;
-	struct diagnosis d = {0};
+	struct diagnosis d = { 0 };
 	struct report rep;
 	int err;
 
@@ -75,7 +76,8 @@ int stat_run__interval(struct stat_run *r)
 	if (!err && r->sinks.json)
 		err = print_json(r, &rep, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text)
-		err = report__interval_text(&rep, &r->sinks.style, r->n_intervals % HEADER_EVERY == 0, r->sinks.text);
+		err = report__interval_text(&rep, &r->sinks.style, r->n_intervals % HEADER_EVERY == 0,
+			r->sinks.text);
 	err = flush_text(r, err);
 	r->n_intervals++;
 	diagnosis__free(&d);
@@ -95,7 +97,7 @@ static bool reaches(const struct diagnosis *d, int fail_on)
 
 int stat_run__report(struct stat_run *r, bool *ret_findings)
 {
-	struct diagnosis d = {0};
+	struct diagnosis d = { 0 };
 	struct snapshot s;
 	struct report rep;
 	int err;

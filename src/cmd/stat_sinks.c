@@ -30,7 +30,7 @@ static int terminal_width(int fd)
 
 static bool is_utf8(void)
 {
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 	const char *v;
 	size_t i;
 

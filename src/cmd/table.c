@@ -8,10 +8,10 @@
 #include "stream.h"
 
 const struct command commands[] = {
-	{"stat", "counts, latencies and diagnoses of io_uring, aggregated in the kernel", cmd_stat},
-	{"probe", "what this kernel lets you observe, and why not the rest", cmd_probe},
-	{"help", "this list, or the help of a command", cmd_help},
-	{"version", "the version of ringside", cmd_version},
+	{ "stat", "counts, latencies and diagnoses of io_uring, aggregated in the kernel", cmd_stat },
+	{ "probe", "what this kernel lets you observe, and why not the rest", cmd_probe },
+	{ "help", "this list, or the help of a command", cmd_help },
+	{ "version", "the version of ringside", cmd_version },
 };
 
 const size_t n_commands = sizeof(commands) / sizeof(commands[0]);
@@ -40,7 +40,7 @@ static int help_of(const char *name)
 {
 	const struct command *c = command__find(name);
 	char option[] = "--help";
-	char *args[] = {(char *)name, option, NULL};
+	char *args[] = { (char *)name, option, NULL };
 
 	return c ? c->run(2, args) : EXIT_USAGE;
 }

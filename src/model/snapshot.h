@@ -31,11 +31,11 @@ struct errno_count {
 /* One opcode on one ring (or summed over rings). */
 struct op_stats {
 	unsigned int op;
-	uint64_t c[RS_SC_COUNT]; /* enum rs_op_counter */
-	uint64_t in_flight;	 /* live slots of this opcode, overflowed ones taken out */
+	uint64_t c[RS_SC_COUNT];    /* enum rs_op_counter */
+	uint64_t in_flight;	    /* live slots of this opcode, overflowed ones taken out */
 	struct errno_count *errnos; /* by falling count; may sum to less than errors */
 	size_t n_errnos;
-	struct rs_lat lat; /* one-shot requests; min_ns is ~0 while empty */
+	struct rs_lat lat;	      /* one-shot requests; min_ns is ~0 while empty */
 	struct rs_lat *multishot_gap; /* between CQEs of multishot requests; NULL: none */
 	struct rs_lat *notif_delay;   /* from a zero-copy send's CQE to its notification; NULL: none */
 };
@@ -48,7 +48,7 @@ struct ring_stats {
 	uint32_t pid; /* in our pid namespace; 0: it is not in there, or unknown */
 	uint32_t pid_own;  /* in its own pid namespace; 0: that is ours or the initial one, or unknown */
 	uint32_t pid_host; /* in the initial pid namespace; 0: that is ours, or unknown */
-	uint32_t user; /* ~0: unknown */
+	uint32_t user;	   /* ~0: unknown */
 	char comm[RS_COMM_LEN];
 	char *cgroup; /* path, NULL: unknown */
 	int fd;	      /* -1: unknown */
@@ -57,12 +57,12 @@ struct ring_stats {
 	uint32_t sq_dropped;
 	enum ring_state state;
 	bool created_in_window;
-	uint32_t sq_tid;      /* 0: not SQPOLL */
-	bool sq_outside;      /* of our pid namespace: sq_tid is that in the initial one */
+	uint32_t sq_tid; /* 0: not SQPOLL */
+	bool sq_outside; /* of our pid namespace: sq_tid is that in the initial one */
 	bool sq_cpu_known;
-	uint64_t sq_cpu_ns;   /* CPU time of the SQPOLL thread inside the window */
-	uint64_t sq_alive_ns; /* how long it could have run inside the window */
-	uint64_t c[RS_RC_COUNT]; /* enum rs_ring_counter */
+	uint64_t sq_cpu_ns;	    /* CPU time of the SQPOLL thread inside the window */
+	uint64_t sq_alive_ns;	    /* how long it could have run inside the window */
+	uint64_t c[RS_RC_COUNT];    /* enum rs_ring_counter */
 	uint64_t in_flight_no_slot; /* of no known opcode, too */
 	uint64_t batchless; /* not 0: SQEs and batches are not counted in the same place, so have no ratio */
 	uint64_t batches_max; /* of a sum: most batches of one of its rings without an SQPOLL thread */
@@ -71,7 +71,7 @@ struct ring_stats {
 };
 
 struct task_stats {
-	uint32_t pid, tid; /* in our pid namespace; 0: not in there */
+	uint32_t pid, tid;	     /* in our pid namespace; 0: not in there */
 	uint32_t pid_host, tid_host; /* in the initial pid namespace; 0: that is ours */
 	char comm[RS_COMM_LEN];
 	uint32_t workers_bounded_max, workers_unbounded_max;
@@ -91,12 +91,14 @@ struct fidelity {
 	uint64_t rings_full;   /* requests counted under no ring of their own */
 	uint64_t series_full;  /* those of them whose ring is listed: it had no room for their opcode */
 	uint64_t records_lost; /* events that found no room on their way to user space */
-	uint64_t details_lost; /* facts beside the counts that found no room: errnos, opcodes of further CQEs, workers */
+	uint64_t
+		details_lost; /* facts beside the counts that found no room: errnos, opcodes of further CQEs, workers */
 	uint64_t ambiguous; /* requests without a latency: another with their user_data was in flight */
-	uint64_t unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
+	uint64_t
+		unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
 	uint64_t children_lost; /* child processes that could not be followed */
-	uint64_t missed;       /* runs of our programs that the kernel skipped (recursion) */
-	bool missed_known;     /* bpf_prog_info.recursion_misses exists since 5.12 */
+	uint64_t missed;	/* runs of our programs that the kernel skipped (recursion) */
+	bool missed_known;	/* bpf_prog_info.recursion_misses exists since 5.12 */
 };
 
 struct snapshot {

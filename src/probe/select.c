@@ -180,7 +180,8 @@ static enum misfit symbol_misfit(const struct chooser *c, const char *name, stru
 	case KSYM_PRESENT:
 		return MISFIT_NONE;
 	case KSYM_HIDDEN:
-		SAY(st, "the address of %s is hidden in /proc/kallsyms (CAP_SYSLOG or kernel.kptr_restrict)", name);
+		SAY(st, "the address of %s is hidden in /proc/kallsyms (CAP_SYSLOG or kernel.kptr_restrict)",
+			name);
 		return MISFIT_HIDDEN;
 	case KSYM_AMBIGUOUS:
 		SAY(st, "this kernel has several symbols %s", name);
@@ -282,20 +283,22 @@ void plan__drop_untold(struct plan *p)
 		if (!p->told_by[f])
 			continue;
 		for (g = 0; g < RS_F_COUNT; g++)
-			if (p->chosen[g] && p->state[g].level != FEATURE_OFF && !strcmp(p->chosen[g]->hook, p->told_by[f]))
+			if (p->chosen[g] && p->state[g].level != FEATURE_OFF &&
+				!strcmp(p->chosen[g]->hook, p->told_by[f]))
 				break;
 		if (g < RS_F_COUNT)
 			continue;
 		p->told_by[f] = NULL;
 		p->misfit[f] = MISFIT_REFUSED;
-		p->state[f] = (struct feature_state){.level = FEATURE_OFF, .why = "the program that would tell is off"};
+		p->state[f] = (struct feature_state){ .level = FEATURE_OFF,
+			.why = "the program that would tell is off" };
 	}
 }
 
 void plan__select(const struct btf *btf, ksym_lookup_fn ksym, void *arg, const char *const *refused,
 	struct plan *ret)
 {
-	struct chooser c = {.btf = btf, .ksym = ksym, .arg = arg};
+	struct chooser c = { .btf = btf, .ksym = ksym, .arg = arg };
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));

@@ -131,7 +131,8 @@ int session__check_essential(const struct session *s, const struct session_optio
 	for (f = 0; f < RS_F_COUNT; f++) {
 		if (!feature_essential(f) || s->plan.state[f].level != FEATURE_OFF)
 			continue;
-		snprintf(errmsg, errsize, "can't observe %s on this kernel: %s", feature_what(f), s->plan.state[f].why);
+		snprintf(errmsg, errsize, "can't observe %s on this kernel: %s", feature_what(f),
+			s->plan.state[f].why);
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -236,7 +237,8 @@ static void scan(struct session *s, enum rs_feature f)
 	if (err)
 		snprintf(st->why, sizeof(st->why), "reading the iterator: %s", strerror(-err));
 	else
-		snprintf(st->why, sizeof(st->why), "rings outside of this pid namespace are found when they are used");
+		snprintf(st->why, sizeof(st->why),
+			"rings outside of this pid namespace are found when they are used");
 }
 
 int session__activate(struct session *s)
@@ -332,7 +334,7 @@ bool session__missed(const struct session *s, uint64_t *ret)
 
 	bpf_object__for_each_program(p, s->skel->obj)
 	{
-		struct bpf_prog_info info = {0};
+		struct bpf_prog_info info = { 0 };
 		__u32 len = sizeof(info);
 
 		if (bpf_program__fd(p) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
@@ -346,4 +348,3 @@ bool session__missed(const struct session *s, uint64_t *ret)
 	*ret = sum;
 	return known;
 }
-

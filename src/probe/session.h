@@ -15,12 +15,12 @@
 #include "select.h"
 
 struct session_options {
-	bool all;		/* watch every ring, else only those of the targets */
-	bool scan;		/* look for rings that exist already */
-	const pid_t *targets;	/* process ids, in our pid namespace */
+	bool all;	      /* watch every ring, else only those of the targets */
+	bool scan;	      /* look for rings that exist already */
+	const pid_t *targets; /* process ids, in our pid namespace */
 	size_t n_targets;
-	uint32_t pid_ns;	/* our pid namespace: its inode, 0: the initial one */
-	uint32_t max_inflight;	/* slots, rounded up to a power of 2 */
+	uint32_t pid_ns;       /* our pid namespace: its inode, 0: the initial one */
+	uint32_t max_inflight; /* slots, rounded up to a power of 2 */
 	uint32_t max_rings;
 	uint32_t max_series;
 	/* filters on a ring's owner: all that are given must hold */
@@ -28,7 +28,7 @@ struct session_options {
 	uint32_t user;
 	uint64_t cgroup_id;
 	const char *comm; /* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
-	bool partial; /* go on without what is essential to an observation */
+	bool partial;	  /* go on without what is essential to an observation */
 	/* gets what libbpf and the verifier said of each program that was refused, and of a failure; may be NULL */
 	void (*on_refusal)(const char *text);
 };
@@ -43,7 +43,8 @@ bool session__out_of_resources(int err);
 
 /* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {
-	int ring_index, free_rings, free_series, errnos, named, overflowed, series_index, registers, tags, workers, sq_exits;
+	int ring_index, free_rings, free_series, errnos, named, overflowed, series_index, registers, tags,
+		workers, sq_exits;
 };
 
 /* The mapped tables. Written by the programs while active. */

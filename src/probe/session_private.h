@@ -23,7 +23,7 @@ struct session {
 	struct ring_buffer *wakeups;
 	bool scan;
 	bool scan_in_part; /* iterators do not meet all processes whose rings are watched */
-	char *log; /* what libbpf said */
+	char *log;	   /* what libbpf said */
 	char *verifier_log;
 	const char **refused; /* by variant */
 	char (*refused_text)[192];

@@ -186,7 +186,7 @@ int session__recycle_ring(struct session *s, uint32_t idx)
 {
 	struct session_tables *t = &s->tables;
 	struct rs_ring *r = &t->rings[idx];
-	struct rs_series_key key = {.ring_uid = r->uid, .kind = RS_SERIES_MAIN};
+	struct rs_series_key key = { .ring_uid = r->uid, .kind = RS_SERIES_MAIN };
 	uint32_t generation = (r->uid >> 16) + 1, op;
 	int err;
 

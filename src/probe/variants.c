@@ -4,34 +4,43 @@
 #include <string.h>
 
 #define ROW(f, prog, on, arguments, ...)                                                                     \
-	{.feature = RS_F_##f, .program = prog, .hook = on, .args = arguments, .level = FEATURE_FULL,         \
-		##__VA_ARGS__}
+	{                                                                                                    \
+		.feature = RS_F_##f, .program = prog, .hook = on, .args = arguments, .level = FEATURE_FULL,  \
+		##__VA_ARGS__                                                                                \
+	}
 
 /* Rows of io_uring as of 5.15, which 5.10 has too; the other rows begin with 5.19. */
 const struct variant variants[] = {
 	ROW(SUBMIT, "rs_submit_req", "io_uring_submit_req", "io_kiocb*", .fields = "io_kiocb.cqe"),
 	/* its name before it was io_uring_submit_req, as on 6.1 */
 	ROW(SUBMIT, "rs_submit_sqe", "io_uring_submit_sqe", "io_kiocb*,...", .fields = "io_kiocb.cqe"),
-	ROW(SUBMIT, "rs_submit_named", "io_uring_submit_sqe", "*,*,u8,u64,u32,...", .fields = "io_kiocb.user_data"),
+	ROW(SUBMIT, "rs_submit_named", "io_uring_submit_sqe", "*,*,u8,u64,u32,...",
+		.fields = "io_kiocb.user_data"),
 
 	/* the CQE itself since 6.16 */
 	ROW(COMPLETE, "rs_complete_cqe", "io_uring_complete", "io_ring_ctx*,*,io_uring_cqe*"),
 	ROW(COMPLETE, "rs_complete_args", "io_uring_complete", "*,*,u64,s32,u32,u64,u64"),
-	{.feature = RS_F_COMPLETE, .program = "rs_complete_named", .hook = "io_uring_complete", .args = "*,u64,s32,u32",
+	{ .feature = RS_F_COMPLETE,
+		.program = "rs_complete_named",
+		.hook = "io_uring_complete",
+		.args = "*,u64,s32,u32",
 		.level = FEATURE_DEGRADED,
-		.why = "CQEs do not name their request: no latency for those in flight with the same user_data"},
+		.why = "CQEs do not name their request: no latency for those in flight with the same user_data" },
 	ROW(ENDS, NULL, "io_uring_complete", "io_ring_ctx*,*,io_uring_cqe*"),
 	ROW(ENDS, NULL, "io_uring_complete", "*,*,u64,s32,u32,u64,u64"),
-	{.feature = RS_F_ENDS, .hook = "io_uring_complete", .args = "*,u64,s32,u32", .level = FEATURE_OFF,
-		.why = "io_uring_complete does not name the request"},
+	{ .feature = RS_F_ENDS,
+		.hook = "io_uring_complete",
+		.args = "*,u64,s32,u32",
+		.level = FEATURE_OFF,
+		.why = "io_uring_complete does not name the request" },
 
 	ROW(RING_CREATE, "rs_create", "io_uring_create", "s32,*,u32,u32,u32"),
 	ROW(RING_EXIT, "rs_ring_exit", "workqueue_queue_work", "s32,pool_workqueue*,work_struct*",
 		.fields = "io_ring_ctx.exit_work", .ksym = "io_ring_exit_work"),
 	ROW(RING_EXIT, "rs_ring_exit", "workqueue_queue_work", "u32,pool_workqueue*,work_struct*",
 		.fields = "io_ring_ctx.exit_work", .ksym = "io_ring_exit_work"),
-	ROW(RING_GONE, "rs_ring_gone", "workqueue_execute_end", "work_struct*,*",
-		.raw = true, .fields = "io_ring_ctx.exit_work", .ksym = "io_ring_exit_work"),
+	ROW(RING_GONE, "rs_ring_gone", "workqueue_execute_end", "work_struct*,*", .raw = true,
+		.fields = "io_ring_ctx.exit_work", .ksym = "io_ring_exit_work"),
 	ROW(RING_SCAN, "rs_scan_files", "iter:task_file", NULL, .fields = "file.private_data",
 		.ksym = "io_uring_poll"),
 	ROW(RING_SCAN_REG, "rs_scan_tasks", "iter:task", NULL, .fields = "io_uring_task.registered_rings"),
@@ -39,7 +48,8 @@ const struct variant variants[] = {
 	ROW(OVERFLOW, "rs_cqe_overflow", "io_uring_cqe_overflow", "*,u64,s32,u32,*"),
 	/* the second argument was an int, then a bool; the first is the same since 5.19 */
 	ROW(PUNT, "rs_punt", "io_uring_queue_async_work", "io_kiocb*,..."),
-	ROW(PUNT, "rs_punt_named", "io_uring_queue_async_work", "*,s32,*,...", .fields = "io_kiocb.user_data"),
+	ROW(PUNT, "rs_punt_named", "io_uring_queue_async_work", "*,s32,*,...",
+		.fields = "io_kiocb.user_data"),
 	ROW(LINK, "rs_link", "io_uring_link", "io_kiocb*,io_kiocb*"),
 	ROW(LINK, "rs_link_named", "io_uring_link", "*,*,*", .fields = "io_kiocb.user_data"),
 	ROW(POLL, "rs_poll_arm", "io_uring_poll_arm", "io_kiocb*,..."),
@@ -51,7 +61,8 @@ const struct variant variants[] = {
 	ROW(FOLLOW, "rs_fork", "sched_process_fork", "task_struct*,task_struct*"),
 	ROW(EXIT, "rs_exit", "sched_process_exit", "task_struct*,..."),
 	ROW(PIDS, "rs_list_pids", "iter:task", NULL,
-		.fields = "task_struct.thread_pid,pid.level,pid.numbers,upid.nr,upid.ns,pid_namespace.ns,ns_common.inum"),
+		.fields =
+			"task_struct.thread_pid,pid.level,pid.numbers,upid.nr,upid.ns,pid_namespace.ns,ns_common.inum"),
 
 	/* on 5.10 the verifier refuses it */
 	ROW(ENTER, "rs_enter_end", "fexit:__x64_sys_io_uring_enter", "pt_regs*", .begin = "rs_enter_begin",
@@ -67,7 +78,7 @@ static const struct {
 	const char *name, *what;
 	bool essential;
 } features[] = {
-#define FEATURE(id, name, essential, what) [RS_F_##id] = {name, what, essential},
+#define FEATURE(id, name, essential, what) [RS_F_##id] = { name, what, essential },
 #include "features.def"
 #undef FEATURE
 };

@@ -22,7 +22,7 @@ struct variant {
 	 */
 	const char *args;
 	const char *fields; /* "struct.field[,struct.field]" that must exist, or NULL */
-	bool raw; /* untyped: the verifier refuses a typed pointer to a function */
+	bool raw;	    /* untyped: the verifier refuses a typed pointer to a function */
 	const char *ksym;   /* symbol that must be in /proc/kallsyms, or NULL */
 	enum feature_level level;
 	const char *why; /* of a level that is not full */

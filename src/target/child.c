@@ -24,7 +24,7 @@
 struct child {
 	pid_t pid;
 	int pidfd;
-	int sock; /* to the held child; -1 after child__go() */
+	int sock;		     /* to the held child; -1 after child__go() */
 	struct bystander *bystander; /* NULL: none */
 	bool reaped;
 	int status; /* once reaped */
@@ -316,7 +316,8 @@ bool child__forward(struct child *c, const siginfo_t *info)
 
 	if (c->reaped)
 		return false;
-	to_all = c->bystander ? bystander__got(c->bystander, info, wait_for_others_ms(info->si_signo)) : -ESRCH;
+	to_all = c->bystander ? bystander__got(c->bystander, info, wait_for_others_ms(info->si_signo))
+			      : -ESRCH;
 	/* Nobody to ask: it was the terminal, or else it was not. */
 	if (to_all < 0)
 		to_all = info->si_code > 0 && info->si_signo != SIGALRM;

@@ -64,7 +64,7 @@ int live__wakeup_fd(const struct live *l)
 
 void live__settle(struct live *l, unsigned int limit_ms)
 {
-	const struct timespec one_ms = {.tv_nsec = 1000000};
+	const struct timespec one_ms = { .tv_nsec = 1000000 };
 
 	if (!l->stop_ns)
 		l->stop_ns = clock_ns(CLOCK_MONOTONIC);
@@ -115,7 +115,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.untracked = t.untracked;
 	s->fidelity.table_full = t.no_slot;
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
-		g->sq_exits_full + g->rejected_full + g->tags_mixed;
+				   g->sq_exits_full + g->rejected_full + g->tags_mixed;
 	s->fidelity.ambiguous = g->ambiguous;
 	s->fidelity.unmatched = g->unmatched;
 	s->fidelity.children_lost = g->targets_full;
@@ -124,7 +124,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 
 int live__snapshot(struct live *l, struct snapshot *ret)
 {
-	struct snapshot s = {0};
+	struct snapshot s = { 0 };
 	int err;
 
 	live_rings__track(l);

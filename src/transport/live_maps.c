@@ -95,7 +95,7 @@ int errno_list__read(const struct session *s, struct errno_list *ret)
 {
 	int fd = session__maps(s)->errnos;
 	struct rs_errno_key key, *prev = NULL;
-	struct errno_list l = {0};
+	struct errno_list l = { 0 };
 	struct errno_entry *more;
 	size_t cap = 0;
 	uint64_t n;
@@ -113,7 +113,7 @@ int errno_list__read(const struct session *s, struct errno_list *ret)
 			}
 			l.e = more;
 		}
-		l.e[l.n++] = (struct errno_entry){key, n};
+		l.e[l.n++] = (struct errno_entry){ key, n };
 	}
 	if (l.n)
 		qsort(l.e, l.n, sizeof(*l.e), compare_entries);
@@ -147,7 +147,8 @@ int live_maps__take_errnos(const struct session *s, const struct errno_list *l, 
 	return err;
 }
 
-static int add_extra(const struct session *s, struct ring_stats *r, const struct rs_series_key *key, uint32_t idx)
+static int add_extra(const struct session *s, struct ring_stats *r, const struct rs_series_key *key,
+	uint32_t idx)
 {
 	const struct session_tables *t = session__tables(s);
 	struct op_stats *o;
@@ -182,7 +183,7 @@ int live_maps__extras(const struct session *s, struct snapshot *snap)
 int live_maps__take_extras(struct session *s, struct ring_stats *r)
 {
 	int fd = session__maps(s)->series_index, err = 0;
-	struct rs_series_key key = {.ring_uid = r->uid};
+	struct rs_series_key key = { .ring_uid = r->uid };
 	uint32_t idx;
 	size_t i;
 
@@ -225,12 +226,12 @@ int live_maps__tasks(const struct session *s, struct snapshot *snap)
 			return -ENOMEM;
 		snap->tasks = more;
 		t = &more[snap->n_tasks++];
-		*t = (struct task_stats){.pid = w.pid_here,
+		*t = (struct task_stats){ .pid = w.pid_here,
 			.tid = w.tid_here,
 			.pid_host = w.pid != w.pid_here ? w.pid : 0,
 			.tid_host = tid != w.tid_here ? tid : 0,
 			.workers_bounded_max = w.bounded_max,
-			.workers_unbounded_max = w.unbounded_max};
+			.workers_unbounded_max = w.unbounded_max };
 		memcpy(t->comm, w.comm, sizeof(t->comm));
 		t->comm[sizeof(t->comm) - 1] = '\0';
 	}
@@ -246,12 +247,12 @@ static int add_register(struct snapshot *snap, unsigned int op, const struct rs_
 	if (!more)
 		return -ENOMEM;
 	snap->registers = more;
-	more[snap->n_registers++] = (struct register_stats){.op = op,
+	more[snap->n_registers++] = (struct register_stats){ .op = op,
 		.count = st->count,
 		.errors = st->errors,
 		.timed = st->timed,
 		.sum_ns = st->sum_ns,
-		.max_ns = st->max_ns};
+		.max_ns = st->max_ns };
 	return 0;
 }
 

@@ -30,8 +30,7 @@ size_t live_rings__track(struct live *l)
 			continue;
 		used++;
 		if (l->tracks[i].uid != r->uid) {
-			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, l->has_proc,
-				&l->cgroups);
+			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, l->has_proc, &l->cgroups);
 			l->n_seen++;
 		}
 		track__sample(&l->tracks[i], r, exits);
@@ -107,7 +106,8 @@ static bool knows_gone(const struct live *l)
 }
 
 /* Of a ring that is older than the window, requests may be in flight that we do not know. */
-static enum ring_state state_of(const struct live *l, uint32_t state, const struct ring_stats *s, uint64_t in_flight)
+static enum ring_state state_of(const struct live *l, uint32_t state, const struct ring_stats *s,
+	uint64_t in_flight)
 {
 	if (state == RS_RING_CLOSED)
 		return RING_CLOSED;
@@ -130,7 +130,8 @@ static void end_silently(struct ring_stats *r)
 		return;
 	r->in_flight_no_slot = 0;
 	for (i = 0; i < r->n_ops; i++) {
-		uint64_t *c = r->ops[i].c, came = c[RS_SC_SUBMITTED] + c[RS_SC_AT_ATTACH] + c[RS_SC_UNTRACKED];
+		uint64_t *c = r->ops[i].c,
+			 came = c[RS_SC_SUBMITTED] + c[RS_SC_AT_ATTACH] + c[RS_SC_UNTRACKED];
 
 		r->ops[i].in_flight = 0;
 		if (came > c[RS_SC_COMPLETED])
@@ -323,13 +324,15 @@ static void forget_thread(const struct live *l, uint32_t idx)
 	uint32_t tid = (uint32_t)t->rings[idx].sq_tid, i;
 
 	for (i = 1; tid && i < t->n_rings; i++)
-		if (i != idx && (uint32_t)t->rings[i].sq_tid == tid && state_in_table(&t->rings[i]) != RS_RING_FREE)
+		if (i != idx && (uint32_t)t->rings[i].sq_tid == tid &&
+			state_in_table(&t->rings[i]) != RS_RING_FREE)
 			return;
 	if (tid)
 		bpf_map_delete_elem(session__maps(l->s)->sq_exits, &tid);
 }
 
-static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c, const struct errno_list *errnos)
+static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
+	const struct errno_list *errnos)
 {
 	const struct rs_ring *r = &session__tables(l->s)->rings[idx];
 	struct ring_stats stats;
@@ -399,7 +402,7 @@ int live_rings__retire(struct live *l)
 {
 	const struct session_tables *t = session__tables(l->s);
 	bool *ended = calloc(t->n_rings, sizeof(*ended));
-	struct errno_list errnos = {0};
+	struct errno_list errnos = { 0 };
 	struct slot_counts c;
 	uint32_t i;
 	int err;

@@ -15,10 +15,10 @@ struct live {
 	uint32_t next_id;
 	size_t n_seen;
 	uint64_t purged_ns;
-	uint64_t retired_ns; /* when rings were last read out */
+	uint64_t retired_ns;			   /* when rings were last read out */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
 	bool frozen;
-	bool has_proc; /* /proc is that of our pid namespace */
+	bool has_proc;		/* /proc is that of our pid namespace */
 	struct retired retired; /* rings read out and gone */
 };
 

@@ -44,7 +44,7 @@ static int read_overflows(const struct session *s, struct overflow_list *l)
 				return -ENOMEM;
 			l->o = more;
 		}
-		l->o[l->n++] = (struct overflow){key, n};
+		l->o[l->n++] = (struct overflow){ key, n };
 	}
 	if (l->n)
 		qsort(l->o, l->n, sizeof(*l->o), compare_overflows);
@@ -54,7 +54,7 @@ static int read_overflows(const struct session *s, struct overflow_list *l)
 /* Whether this slot's CQE is among the overflowed ones; takes it from the list. */
 static bool take_overflow(struct overflow_list *l, const struct rs_hot *slot)
 {
-	struct overflow want = {.key = {.ring_uid = slot->ring_uid, .user_data = slot->user_data}}, *o;
+	struct overflow want = { .key = { .ring_uid = slot->ring_uid, .user_data = slot->user_data } }, *o;
 
 	if (!l->n)
 		return false;
@@ -128,7 +128,7 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 		.unnamed = calloc(t->n_rings, sizeof(uint64_t)),
 		.rejected_overflowed = calloc(t->n_rings, sizeof(uint64_t)),
 	};
-	struct overflow_list l = {0};
+	struct overflow_list l = { 0 };
 	struct rs_hot copy[RS_GROUP];
 	uint32_t g;
 	int err = -ENOMEM;

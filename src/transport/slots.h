@@ -12,9 +12,10 @@ struct slot_counts {
 	uint64_t *in_flight;
 	uint64_t *ring_in_flight; /* those too whose series is shared */
 	/* with what the series counted before the slots were looked at: none is in both, and none is counted twice */
-	uint64_t *silent;     /* ended without a CQE: the io_kiocb has another slot by now, or the ring is closed */
-	uint64_t *overflowed; /* ended, and their CQE overflowed */
-	uint64_t *unnamed; /* by ring: in flight, their opcode not known */
+	uint64_t *
+		silent; /* ended without a CQE: the io_kiocb has another slot by now, or the ring is closed */
+	uint64_t *overflowed;	       /* ended, and their CQE overflowed */
+	uint64_t *unnamed;	       /* by ring: in flight, their opcode not known */
 	uint64_t *rejected_overflowed; /* by ring: refused SQEs whose CQE overflowed */
 };
 

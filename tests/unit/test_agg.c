@@ -11,13 +11,13 @@
 
 static struct rs_series new_series(unsigned int traits)
 {
-	return (struct rs_series){.traits = traits, .lat = {.min_ns = ~0ull}};
+	return (struct rs_series){ .traits = traits, .lat = { .min_ns = ~0ull } };
 }
 
 static void test_results(void **state)
 {
 	struct rs_series bytes = new_series(RS_OP_BYTES), plain = new_series(0);
-	static const int results[] = {4096, 0, -5, 100, -1, 2147483647};
+	static const int results[] = { 4096, 0, -5, 100, -1, 2147483647 };
 	size_t i;
 
 	(void)state;

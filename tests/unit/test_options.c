@@ -23,13 +23,20 @@ struct fields {
 	uint64_t count;
 };
 
-#define ROW(letter, name, kind, field) {letter, name, "X", kind, offsetof(struct fields, field), "help", 100}
+#define ROW(letter, name, kind, field)                                                                       \
+	{                                                                                                    \
+		letter, name, "X", kind, offsetof(struct fields, field), "help", 100                         \
+	}
 
 static const struct option_row rows[] = {
-	ROW('f', "flag", OPTION_FLAG, flag),	   ROW('g', NULL, OPTION_FLAG, other),
-	ROW('t', "text", OPTION_STRING, text),	   ROW('d', "time", OPTION_DURATION, time_ns),
-	ROW('p', "pid", OPTION_PIDS, pids),	   ROW(0, "json", OPTION_OPTIONAL, json),
-	ROW(0, "fail-on", OPTION_SEVERITY, sev),   ROW('n', "count", OPTION_COUNT, count),
+	ROW('f', "flag", OPTION_FLAG, flag),
+	ROW('g', NULL, OPTION_FLAG, other),
+	ROW('t', "text", OPTION_STRING, text),
+	ROW('d', "time", OPTION_DURATION, time_ns),
+	ROW('p', "pid", OPTION_PIDS, pids),
+	ROW(0, "json", OPTION_OPTIONAL, json),
+	ROW(0, "fail-on", OPTION_SEVERITY, sev),
+	ROW('n', "count", OPTION_COUNT, count),
 };
 
 static char errmsg[256];
@@ -38,7 +45,7 @@ static int first;
 /* Parses words up to the first NULL. */
 static int parse(struct fields *f, ...)
 {
-	char *argv[16] = {(char *)"stat"}, *word;
+	char *argv[16] = { (char *)"stat" }, *word;
 	int argc = 1;
 	va_list ap;
 
@@ -50,7 +57,8 @@ static int parse(struct fields *f, ...)
 	while ((word = va_arg(ap, char *)))
 		argv[argc++] = word;
 	va_end(ap);
-	return options__parse(rows, sizeof(rows) / sizeof(rows[0]), argc, argv, f, &first, errmsg, sizeof(errmsg));
+	return options__parse(rows, sizeof(rows) / sizeof(rows[0]), argc, argv, f, &first, errmsg,
+		sizeof(errmsg));
 }
 
 static void test_forms(void **state)
@@ -68,7 +76,9 @@ static void test_forms(void **state)
 	assert_int_equal(parse(&f, "-n100", NULL), 0);
 	assert_int_equal(f.count, 100);
 
-	assert_int_equal(parse(&f, "--text=x=y", "--time", "2", "--json=out", "--fail-on=warn", "--", "-f", NULL), 0);
+	assert_int_equal(parse(&f, "--text=x=y", "--time", "2", "--json=out", "--fail-on=warn", "--", "-f",
+				 NULL),
+		0);
 	assert_string_equal(f.text, "x=y");
 	assert_int_equal(f.time_ns, 2000000000);
 	assert_string_equal(f.json.value, "out");
@@ -103,8 +113,8 @@ static void test_pids_add_up(void **state)
 
 static void test_pids_refused(void **state)
 {
-	static const char *const lists[] = {"", ",", "1,", ",1", "1,,2", "0", "1,0", "-1", "+1", "1 ", " 1", "0x1",
-		"2147483648", "18446744073709551617", "99999999999999999999999999999999"};
+	static const char *const lists[] = { "", ",", "1,", ",1", "1,,2", "0", "1,0", "-1", "+1", "1 ", " 1",
+		"0x1", "2147483648", "18446744073709551617", "99999999999999999999999999999999" };
 	struct fields f;
 	char want[256];
 	size_t i;
@@ -112,7 +122,8 @@ static void test_pids_refused(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		assert_int_equal(parse(&f, "-p", lists[i], NULL), -EINVAL);
-		snprintf(want, sizeof(want), "-p '%s': must be process ids, such as 123 or 123,456", lists[i]);
+		snprintf(want, sizeof(want), "-p '%s': must be process ids, such as 123 or 123,456",
+			lists[i]);
 		assert_string_equal(errmsg, want);
 		assert_int_equal(f.pids.n, 0);
 	}
@@ -167,9 +178,12 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),	     cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_pids_add_up), cmocka_unit_test(test_help),
-		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_pids_refused),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_pids_add_up),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_pids_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

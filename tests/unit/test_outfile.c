@@ -82,7 +82,7 @@ static void test_commit(void **state)
 
 static void test_abort(void **state)
 {
-	struct outfile o = {0};
+	struct outfile o = { 0 };
 
 	(void)state;
 	outfile__abort(&o);
@@ -150,7 +150,7 @@ static void test_full_disk(void **state)
 
 static void test_no_directory(void **state)
 {
-	struct outfile o = {.path = (char *)"untouched"};
+	struct outfile o = { .path = (char *)"untouched" };
 
 	(void)state;
 	assert_int_equal(outfile__open("/nonexistent/report", false, &o), -ENOENT);

@@ -90,7 +90,8 @@ static void test_contract_keys(void **state)
 	assert_counter_keys(at(j, "rings.1.ops.0"), op_keys);
 	assert_keys(at(j, "rings_other"), "n_rings totals");
 	assert_counter_keys(at(j, "rings_other.totals"), totals_keys);
-	assert_keys(at(j, "tasks.0"), "pid tid host_pid host_tid comm workers_bounded_max workers_unbounded_max");
+	assert_keys(at(j, "tasks.0"),
+		"pid tid host_pid host_tid comm workers_bounded_max workers_unbounded_max");
 	assert_counter_keys(at(j, "ops.0"), op_keys);
 	assert_keys(at(j, "ops.0.punted_by"), "asked opcode drain unwanted");
 	assert_keys(at(j, "ops.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");

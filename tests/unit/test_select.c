@@ -63,7 +63,8 @@ static void test_like_6_18(void **state)
 	assert_program(&p, RS_F_COMPLETE, "rs_complete_cqe");
 	assert_string_equal(p.state[RS_F_WQ_QUEUE].how, "fentry/io_wq_submit_work(io_wq_work*)");
 	assert_string_equal(p.state[RS_F_ENTER].how, "fexit/__x64_sys_io_uring_enter(pt_regs*)");
-	assert_string_equal(p.state[RS_F_COMPLETE].how, "tp_btf/io_uring_complete(io_ring_ctx*,*,io_uring_cqe*)");
+	assert_string_equal(p.state[RS_F_COMPLETE].how,
+		"tp_btf/io_uring_complete(io_ring_ctx*,*,io_uring_cqe*)");
 	btf__free(k.btf);
 }
 
@@ -146,7 +147,7 @@ static void test_unknown_form(void **state)
 
 static void test_missing_field(void **state)
 {
-	struct kernel k = {.btf = btf__new_empty()};
+	struct kernel k = { .btf = btf__new_empty() };
 	struct plan p;
 
 	(void)state;
@@ -164,10 +165,10 @@ static void test_symbols(void **state)
 		enum ksym_state state;
 		const char *why;
 	} cases[] = {
-		{KSYM_ABSENT, "no symbol io_ring_exit_work"},
-		{KSYM_HIDDEN, "io_ring_exit_work is hidden"},
-		{KSYM_AMBIGUOUS, "several symbols io_ring_exit_work"},
-		{KSYM_UNREADABLE, "can't read /proc/kallsyms"},
+		{ KSYM_ABSENT, "no symbol io_ring_exit_work" },
+		{ KSYM_HIDDEN, "io_ring_exit_work is hidden" },
+		{ KSYM_AMBIGUOUS, "several symbols io_ring_exit_work" },
+		{ KSYM_UNREADABLE, "can't read /proc/kallsyms" },
 	};
 	enum ksym_state told;
 	struct kernel k = new_kernel();
@@ -195,7 +196,7 @@ static bool is_program(size_t row, const char *name)
 /* What is told by another feature's program is off with it. */
 static void test_told_by_another(void **state)
 {
-	const char *refused[64] = {NULL};
+	const char *refused[64] = { NULL };
 	struct kernel k = new_kernel();
 	struct plan p;
 	size_t i, f, n_told = 0;
@@ -209,11 +210,14 @@ static void test_told_by_another(void **state)
 		n_told += p.told_by[f] != NULL;
 	assert_true(n_told > 0);
 	for (i = 0; i < n_variants; i++)
-		refused[i] = variants[i].program && !strcmp(variants[i].hook, "io_uring_complete") ? "too large" : NULL;
+		refused[i] = variants[i].program && !strcmp(variants[i].hook, "io_uring_complete")
+				     ? "too large"
+				     : NULL;
 	plan__select(k.btf, all_symbols, NULL, refused, &p);
 	for (f = 0; f < RS_F_COUNT; f++) {
 		assert_null(p.told_by[f]);
-		assert_true(p.state[f].level == FEATURE_OFF ? p.state[f].why[0] != '\0' : p.chosen[f] != NULL);
+		assert_true(
+			p.state[f].level == FEATURE_OFF ? p.state[f].why[0] != '\0' : p.chosen[f] != NULL);
 	}
 	/* the same when it can't be attached */
 	p = plan_of(&k);
@@ -227,7 +231,7 @@ static void test_told_by_another(void **state)
 /* What the kernel refused gives way to the next variant, or to its reason. */
 static void test_refused(void **state)
 {
-	const char *refused[64] = {NULL};
+	const char *refused[64] = { NULL };
 	struct kernel k = new_kernel();
 	struct plan p;
 	size_t i;
@@ -250,7 +254,7 @@ static void test_refused(void **state)
 /* A row that does not fit is not why its feature is off, if one that did was refused. */
 static void test_refused_reason(void **state)
 {
-	const char *refused[64] = {NULL};
+	const char *refused[64] = { NULL };
 	struct kernel k = new_kernel();
 	struct plan p;
 	size_t i;
@@ -433,7 +437,8 @@ static void test_argument_of_another_type(void **state)
 
 	(void)state;
 	for (i = 0; i < n_variants; i++) {
-		for (arg = 0; variants[i].args && change_argument(variants[i].args, arg, args, sizeof(args)); arg++) {
+		for (arg = 0; variants[i].args && change_argument(variants[i].args, arg, args, sizeof(args));
+			arg++) {
 			k = kernel_with(i, args);
 			assert_row_lost(&k, i, "unknown form");
 			btf__free(k.btf);
@@ -469,8 +474,8 @@ static void test_field_gone(void **state)
 /* A kernel whose completions nobody knows: counting goes on without them, unless `stat` is asked to. */
 static void test_unknown_completion(void **state)
 {
-	const struct session_options strict = {0}, partial = {.partial = true};
-	struct session s = {0};
+	const struct session_options strict = { 0 }, partial = { .partial = true };
+	struct session s = { 0 };
 	struct kernel k = new_kernel();
 	char errmsg[512] = "untouched";
 
@@ -500,7 +505,7 @@ static size_t n_programs_on(const char *hook)
 /* Every feature has a row, and every row a program and a hook. */
 static void test_table(void **state)
 {
-	bool seen[RS_F_COUNT] = {false};
+	bool seen[RS_F_COUNT] = { false };
 	size_t i;
 
 	(void)state;

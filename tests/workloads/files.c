@@ -225,7 +225,8 @@ static void run_errors(struct work *w, struct tally *t)
 	wring__open(&r, t, 16, 0, 16, w->setup_flags);
 	for (uint64_t i = 0; i < w->count; i++) {
 		/* files that are looked up at submission make a bad one a refusal (before 5.19) */
-		for (enum fault f = r.u.features & IORING_FEAT_LINKED_FILE ? BAD_FD : BAD_FD + 1; f < FAULTS; f++) {
+		for (enum fault f = r.u.features & IORING_FEAT_LINKED_FILE ? BAD_FD : BAD_FD + 1; f < FAULTS;
+			f++) {
 			struct io_uring_sqe *sqe = wring__sqe(&r, &slot);
 			enum slot_kind kind = prep_fault(sqe, f, event_fd, buf);
 
