@@ -54,8 +54,8 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all static asan check demo bench unit live soak vm trixie lint format install uninstall clean help FORCE
-.PHONY: unit-programs workloads workloads-static demo-programs bench-programs everything check-sources clang-warnings
+.PHONY: all static asan check demo bench unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
+.PHONY: unit-programs workloads workloads-static vm-programs demo-programs bench-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
 all: $(B)/ringside ## build build/ringside (no root needed)
@@ -146,6 +146,12 @@ $(B)/workloads-static/%: tests/workloads/%.c $(B)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -static $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring -lpthread
 
+# What the virtual machines tell about their kernels.
+$(B)/vm/tracepoints: tests/vm/tracepoints.c $(call objects,plain) $(B)/sources
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -static $(DEPFLAGS) $< $(filter %.o,$^) -o $@ $(LDFLAGS) $(STATIC_LDLIBS)
+
 unit-programs: $(UNIT)
 workloads: $(WORKLOADS)
 workloads-static: $(WORKLOADS_STATIC)
@@ -159,7 +165,7 @@ check: ## install what is missing (as root), build everything, run all tests
 	@$(MAKE) everything; rc=$$?; $(GIVE_BACK); exit $$rc
 	@tests/run unit live vm; rc=$$?; $(GIVE_BACK); exit $$rc
 
-everything: all static asan unit-programs workloads workloads-static clang-warnings check-sources
+everything: all static asan unit-programs workloads vm-programs clang-warnings check-sources
 
 unit: unit-programs ## unit tests, without root
 	@tests/run unit
@@ -172,8 +178,17 @@ SOAK_S := 3600
 soak: all workloads ## traffic and ring churn for an hour, SOAK_S=SECONDS otherwise (root)
 	@RINGSIDE_SOAK_S=$(SOAK_S) tests/run -v live -k live/soak/
 
-vm: static workloads-static ## boot other Debian kernels and observe there
+vm-programs: static workloads-static $(B)/vm/tracepoints
+
+vmtest: vm-programs ## boot five Debian kernels, old and new, and observe there
 	@tests/run vm
+
+vmtest-all: vm-programs ## the same with every kernel of tests/vm/kernels.txt
+	@tests/run vm-all
+
+kernels: vm-programs ## vmtest-all, and docs/kernels.md from what it found
+	@tests/vm/run --all
+	@tools/gen_kernels
 
 trixie: ## build on Debian 13, in a chroot from the mirror that apt uses, and run the unit tests there (root)
 	@tools/deps install trixie || true
@@ -189,6 +204,7 @@ check-sources: $(B)/ringside
 	$(Q)mandoc -Tlint -W warning $(MAN_SRC)
 	$(Q)RINGSIDE=$(B)/ringside tools/check_man
 	$(Q)CC='$(CC)' tools/gen_docs --check
+	$(Q)tools/gen_kernels --check
 
 format: ## clang-format everything
 	clang-format -i $(C_FILES)
