@@ -183,12 +183,6 @@ static __always_inline u16 slot_flags(struct io_kiocb *req)
 	return flags;
 }
 
-/* Without a CQE and without a ring whose end would end it: it would hold its slot for ever. */
-static __always_inline bool is_untraceable(struct rs_ring *r, struct io_kiocb *req)
-{
-	return !RS_RING_IDX(r->uid) && ((u32)req->flags & REQ_F_CQE_SKIP);
-}
-
 static __always_inline int on_submit(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx;
@@ -216,7 +210,7 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	else
 		ATOMIC_ADD(&rs.rings_full, 1);
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
-	s = is_untraceable(r, req) ? NULL : slot_claim(PTR_LOW32(req), (u64)req);
+	s = slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s) {
 		/* without a CQE, as a follower of a chain that failed with IOSQE_CQE_SKIP_SUCCESS */
 		take_rejected(r, (u64)req);

@@ -63,7 +63,6 @@ def states():
 
 
 def features():
-    """{name: whether it is essential}, of contract/features.def."""
+    """Names, in the order of contract/features.def."""
     text = (ROOT / "contract" / "features.def").read_text()
-    return {name: essential == "1" for name, essential in
-            re.findall(r'^FEATURE\(\w+, "(\w+)", ([01]),', text, re.MULTILINE)}
+    return re.findall(r'^[A-Z]+\([A-Z_]+, "(\w+)",', text, re.MULTILINE)
