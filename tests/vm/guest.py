@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Gets a kernel and boots it in QEMU, to its end."""
 import contextlib
-import pathlib
 import shutil
 import subprocess
 import tarfile
@@ -75,11 +74,15 @@ def wait_while_it_speaks(process, console):
 
 
 def run_to_its_end(kernel, console, archive):
+    """Returns what QEMU said."""
     process = subprocess.Popen(command(kernel, console, archive), stdin=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     try:
-        if wait_while_it_speaks(process, console):
-            raise Failed(f"qemu: {process.stderr.read().strip()}")
+        status = wait_while_it_speaks(process, console)
+        said = process.stderr.read().strip()
+        if status:
+            raise Failed(f"qemu ended with {status}: {said}")
+        return said
     finally:
         process.kill()
         process.wait()
@@ -90,12 +93,12 @@ def boot(kernel):
     """Runs the guest and unpacks its results."""
     console, archive, results = (kernel.directory / n for n in ("console", "results.tar", "results"))
     shutil.rmtree(results, ignore_errors=True)
-    run_to_its_end(kernel, console, archive)
+    said = run_to_its_end(kernel, console, archive)
     try:
         with tarfile.open(archive, "r:") as tar:
             # older Pythons have no filters, later ones warn where none is named
             tar.extraction_filter = getattr(tarfile, "data_filter", None)
             tar.extractall(results)
     except tarfile.TarError as error:
-        raise Failed(f"no complete results ({error}), see {console}") from None
-    return pathlib.Path(results)
+        raise Failed(f"no complete results ({error}), see {console}; qemu: {said or 'nothing'}") from None
+    return results
