@@ -21,8 +21,8 @@ ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(CPPFLAGS) $(INCLUDES) -D_GNU_SOURCE
 SAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # What the sanitizers insert keeps gcc from seeing how long a string can be.
 SAN += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
-LDLIBS := -lbpf -ljansson -lz
-STATIC_LDLIBS := -lbpf -lelf -lz -ljansson
+LDLIBS := -lbpf -ljansson -lz -lm
+STATIC_LDLIBS := -lbpf -lelf -lz -ljansson -lm
 # Header dependencies go beside each target, also for programs made in one step.
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
 

@@ -57,7 +57,7 @@ static __noinline int end_punted(struct rs_series *se, u64 punt_ns, u64 now)
 }
 
 /* What few requests need: the last CQE of a multishot request, the first of a zero-copy send. */
-static __noinline int end_tagged(struct rs_hot *s, const struct completion *c, u64 now)
+static __noinline int end_tagged(struct rs_hot *s, const struct completion *c)
 {
 	struct rs_tag_key key = {};
 
@@ -67,7 +67,7 @@ static __noinline int end_tagged(struct rs_hot *s, const struct completion *c, u
 	key.user_data = c->user_data;
 	if (!(s->flags & RS_SLOT_MULTI)) {
 		key.kind = RS_TAG_NOTIF;
-		return tag_touch(&key, now);
+		return tag_touch(&key, bpf_ktime_get_ns());
 	}
 	key.kind = RS_TAG_MULTI;
 	tag_cqe(&key, c->res, true);
@@ -115,23 +115,23 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
 		return;
 	}
-	now = bpf_ktime_get_ns();
 	submit_ns = s->submit_ns;
+	now = submit_ns ? bpf_ktime_get_ns() : 0;
 	shared = series_is_shared(sidx);
 	rs_series_end(se, c->res, shared);
-	if (!(flags & RS_SLOT_MULTI))
+	if (submit_ns && !(flags & RS_SLOT_MULTI))
 		rs_lat_add(&se->lat, now > submit_ns ? now - submit_ns : 0, shared);
 	if (c->res < 0)
 		count_errno(r->uid, se->op, c->res);
 	if (flags & (RS_SLOT_MULTI | RS_SLOT_NOTIF))
-		end_tagged(s, c, now);
+		end_tagged(s, c);
 	task = bpf_get_current_task_btf();
 	if (on_worker(r, task)) {
 		if (!(flags & RS_SLOT_PUNTED))
 			count_punt(se, flags);
 		note_worker(task);
 	}
-	if (flags & RS_SLOT_PUNTED) {
+	if (submit_ns && (flags & RS_SLOT_PUNTED)) {
 		struct rs_cold_group *cg = bpf_map_lookup_elem(&rs_cold, &p.group);
 
 		if (cg)

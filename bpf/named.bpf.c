@@ -115,10 +115,11 @@ int BPF_PROG(rs_submit_named, void *ring_ctx, void *req, u8 opcode, u64 user_dat
 	tag.ring_uid = r->uid;
 	fresh.series = idx;
 	fresh.flags = flags_of(ring_ctx, opcode, req_flags);
-	fresh.submit_ns = bpf_ktime_get_ns();
+	if (ring_samples(r))
+		fresh.submit_ns = bpf_ktime_get_ns();
 	if ((se->traits & RS_OP_MULTI) && sqe_is_multishot(ring_ctx, opcode)) {
 		fresh.flags |= RS_SLOT_MULTI;
-		tag_add(&tag, idx, fresh.submit_ns);
+		tag_add(&tag, idx, bpf_ktime_get_ns());
 	}
 	if (named_add(&key, &fresh))
 		return 0;
@@ -159,7 +160,7 @@ static __noinline int end_named(struct rs_ring *r, struct rs_named *n, const str
 {
 	struct rs_tag_key tag = { .kind = RS_TAG_MULTI };
 	struct rs_series *se;
-	u64 now = bpf_ktime_get_ns(), since;
+	u64 now = 0, since;
 	u32 idx;
 
 	if (!r || !n || !c)
@@ -179,7 +180,9 @@ static __noinline int end_named(struct rs_ring *r, struct rs_named *n, const str
 		return 0;
 	rs_series_end(se, c->res, series_is_shared(idx));
 	since = n->submit_ns;
-	if (!n->doubt && !(n->flags & RS_SLOT_MULTI))
+	if (since)
+		now = bpf_ktime_get_ns();
+	if (since && !n->doubt && !(n->flags & RS_SLOT_MULTI))
 		rs_lat_add(&se->lat, now > since ? now - since : 0, series_is_shared(idx));
 	if (c->res < 0)
 		count_errno(r->uid, se->op, c->res);

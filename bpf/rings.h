@@ -5,6 +5,7 @@
 
 #include "common.h"
 #include "pidns.h"
+#include "sampling.h"
 
 static __always_inline struct rs_ring *ring_at(u32 idx)
 {
@@ -96,16 +97,45 @@ static __noinline bool has_comm(struct task_struct *task)
 	return true;
 }
 
+static __always_inline bool is_ringside(struct owner *o)
+{
+	return rs.own_pid && o->pid == rs.own_pid;
+}
+
 /* Whether rings of this owner are to be watched: the target and the filters, decided once a ring. */
 static __noinline bool is_wanted(struct owner *o)
 {
-	if (!o || !is_target(o->pid))
+	if (!o)
+		return false;
+	if (is_ringside(o))
+		return true;
+	if (!is_target(o->pid))
 		return false;
 	if (rs_config.by_user && o->user != rs_config.user)
 		return false;
 	if (rs_config.by_comm && !has_comm(o->task))
 		return false;
 	return !rs_config.by_cgroup || in_cgroup(o->task);
+}
+
+static __noinline u32 sample_draw(struct rs_ring *r)
+{
+	/* ringside tells its own ring when to time */
+	if (!r || RS_RING_IDX(r->uid) == rs_config.own_ring)
+		return 0;
+	return rs_sample_gap(bpf_get_prandom_u32(), rs.sample_scale);
+}
+
+/* Whether the request that is being submitted is to be timed. */
+static __always_inline bool ring_samples(struct rs_ring *r)
+{
+	if (r->skip) {
+		r->skip--;
+		return false;
+	}
+	if (rs.sample_scale)
+		r->skip = sample_draw(r);
+	return true;
 }
 
 static __always_inline void ring_describe(struct rs_ring *r, struct io_ring_ctx *ctx)
@@ -139,8 +169,14 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 	u32 idx, hash, uid, *winner, own = 0;
 	struct task_struct *task;
 	struct rs_ring *r;
+	bool own_ring;
 
-	if (!o || bpf_map_pop_elem(&rs_free_rings, &idx))
+	if (!o)
+		return NULL;
+	own_ring = is_ringside(o);
+	if (own_ring)
+		idx = rs_config.own_ring;
+	else if (bpf_map_pop_elem(&rs_free_rings, &idx))
 		return NULL;
 	r = ring_at(idx);
 	if (!r)
@@ -159,19 +195,21 @@ static __noinline struct rs_ring *ring_add(u64 ctx, struct owner *o, u32 flags)
 	/* else an index among the registered rings */
 	r->fd = r->setup_flags & IORING_SETUP_REGISTERED_FD_ONLY ? -1 : o->fd;
 	r->created_ns = o->created_ns;
+	r->skip = sample_draw(r);
 	BPF_CORE_READ_STR_INTO(&r->comm, task, group_leader, comm);
 	r->ctx = ctx;
 	uid = r->uid;
 	if (bpf_map_update_elem(&rs_ring_index, &ctx, &uid, BPF_NOEXIST)) {
 		r->ctx = 0;
-		bpf_map_push_elem(&rs_free_rings, &idx, 0);
+		if (!own_ring)
+			bpf_map_push_elem(&rs_free_rings, &idx, 0);
 		winner = bpf_map_lookup_elem(&rs_ring_index, &ctx);
 		return winner ? ring_by_uid(*winner) : NULL;
 	}
 	r->state = RS_RING_LISTED;
 	hash = ctx_hash(PTR_LOW32(ctx));
 	bpf_map_update_elem(&rs_ring_hints, &hash, &idx, BPF_ANY);
-	if (idx >= rs_config.wake_from)
+	if (idx >= rs_config.wake_from && !own_ring)
 		bpf_ringbuf_output(&rs_wakeups, &idx, sizeof(idx), BPF_RB_FORCE_WAKEUP);
 	return r;
 }

@@ -111,7 +111,7 @@ static __always_inline struct rs_hot *slot_claim(u32 req_low, u64 req)
  * Requests that may give many CQEs; zero-copy sends, whose notification comes whatever becomes of them;
  * and those that rename another request. Returns the flags that the request's slot gets.
  */
-static __noinline u16 tag_request(struct io_kiocb *req, u32 ring_uid, u32 series, u64 now)
+static __noinline u16 tag_request(struct io_kiocb *req, u32 ring_uid, u32 series)
 {
 	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = RS_TAG_MULTI };
 	struct io_ring_ctx *ctx;
@@ -131,12 +131,12 @@ static __noinline u16 tag_request(struct io_kiocb *req, u32 ring_uid, u32 series
 	key.user_data = BPF_CORE_READ(req, cqe.user_data);
 	if (rs_config.op_traits[op & (RS_OPS - 1)] & RS_OP_NOTIF) {
 		key.kind = RS_TAG_NOTIF;
-		tag_add(&key, series, now);
+		tag_add(&key, series, bpf_ktime_get_ns());
 		return RS_SLOT_NOTIF;
 	}
 	if (!sqe_is_multishot(ctx, op))
 		return 0;
-	tag_add(&key, series, now);
+	tag_add(&key, series, bpf_ktime_get_ns());
 	return RS_SLOT_MULTI;
 }
 
@@ -223,9 +223,9 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	s->ring_uid = r->uid;
 	s->series = idx;
 	flags = slot_flags(req);
-	now = bpf_ktime_get_ns();
+	now = ring_samples(r) ? bpf_ktime_get_ns() : 0;
 	if (se->traits & (RS_OP_MULTI | RS_OP_RENAME | RS_OP_NOTIF))
-		flags |= tag_request(req, r->uid, idx, now);
+		flags |= tag_request(req, r->uid, idx);
 	s->flags = flags;
 	s->submit_ns = now;
 	return 0;

@@ -104,7 +104,8 @@ struct rs_ring {
 	__u64 no_slot;		/* submitted without a slot and not yet completed, signed, atomic */
 	__u64 rejected_no_slot; /* refused without a slot, their CQE still to come; signed, atomic */
 	__u64 untagged;		/* not 0: requests that may give many CQEs have no tag */
-	__u64 pad1[4];
+	__u32 skip;		/* requests that go untimed before the next one that is timed */
+	__u32 pad1[7];
 	/* completer */
 	__u32 cq_depth_max;
 	__u32 pad2;
@@ -146,8 +147,8 @@ struct rs_ring {
 
 /* A request in flight: what submission and completion need. */
 struct rs_hot {
-	__u64 key; /* io_kiocb address, 0: free, RS_KEY_BUSY: changing hands */
-	__u64 submit_ns;
+	__u64 key;	 /* io_kiocb address, 0: free, RS_KEY_BUSY: changing hands */
+	__u64 submit_ns; /* 0: it is not timed */
 	__u64 user_data;
 	__u32 ring_uid;
 	__u16 series;
@@ -171,7 +172,7 @@ struct rs_named_key {
 #define RS_DOUBT_OP 2u
 
 struct rs_named {
-	__u64 submit_ns;
+	__u64 submit_ns; /* 0: it is not timed */
 	__u64 punt_ns;
 	__u32 series;
 	__u16 flags; /* RS_SLOT_* */
@@ -295,13 +296,16 @@ struct rs_config {
 	__u8 op_traits[RS_OPS];
 	__u32 pid_ns;	   /* ringside's pid namespace: its inode; 0: the initial one */
 	__u32 pid_numbers; /* the numbers of a process in other namespaces can be read */
+	__u32 own_ring;	   /* entry of the ring that ringside measures on; it has no other use */
 };
 
 /* Shared and writable. */
 struct rs_global {
-	__u32 active;  /* programs return at once while 0 */
-	__u32 refresh; /* the iterators look again at known rings, and for no others */
-	__u32 pad0[14];
+	__u32 active;	    /* programs return at once while 0 */
+	__u32 refresh;	    /* the iterators look again at known rings, and for no others */
+	__u64 sample_scale; /* of rs_sample_gap(); 0: every request is timed */
+	__u32 own_pid; /* ringside, while it measures its own cost; in the initial pid namespace; 0: not now */
+	__u32 pad0[11];
 	/* losses, atomic */
 	__u64 errnos_full;   /* errors whose errno found no place */
 	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */

@@ -54,6 +54,38 @@ int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
+int parse_percent(const char *s, double *ret)
+{
+	uint64_t whole, scale = 1, part = 0;
+	double v;
+	int err;
+
+	if (!s)
+		return -EINVAL;
+	err = read_digits(&s, &whole);
+	if (err == -EINVAL)
+		return err;
+	if (*s == '.') {
+		if (!is_digit(*++s))
+			return -EINVAL;
+		for (; is_digit(*s); s++) {
+			if (scale == 1000000000)
+				continue;
+			part = part * 10 + (uint64_t)(*s - '0');
+			scale *= 10;
+		}
+	}
+	if (*s == '%')
+		s++;
+	if (*s)
+		return -EINVAL;
+	v = (double)whole + (double)part / (double)scale;
+	if (err || v > 100 || !(v > 0))
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
 static int read_unit_ns(const char *s, uint64_t *ret_ns)
 {
 	static const struct {

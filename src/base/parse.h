@@ -11,6 +11,8 @@
 int parse_duration_ns(const char *s, uint64_t *ret_ns);
 /* Decimal number in [min, max]. 0; -EINVAL; -ERANGE. */
 int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret);
+/* "0.5", "2%": above 0, to 100. 0; -EINVAL; -ERANGE. */
+int parse_percent(const char *s, double *ret);
 /*
  * "12,34": appends to *pids (malloc'ed, may be NULL with *n 0). 0; -EINVAL: not a list of positive numbers; -ENOMEM.
  */

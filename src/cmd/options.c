@@ -79,6 +79,11 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 			return FAIL(c, "%s '%s': must be a number from 1 to %" PRIu64, shown, shorten(v, buf),
 				r->max);
 		return 0;
+	case OPTION_PERCENT:
+		if (parse_percent(v, field))
+			return FAIL(c, "%s '%s': must be a number above 0, to 100, such as 0.5", shown,
+				shorten(v, buf));
+		return 0;
 	case OPTION_SEVERITY:
 		if (severity__parse(v, &sev))
 			return FAIL(c, "%s '%s': must be info, warn or crit", shown, shorten(v, buf));

@@ -26,6 +26,7 @@ enum option_kind {
 	OPTION_OPTIONAL, /* struct optional_string; the value only as --name=value */
 	OPTION_SEVERITY, /* int: enum severity, -1 when not given */
 	OPTION_COUNT,	 /* uint64_t, 1 .. max */
+	OPTION_PERCENT,	 /* double, above 0, to 100 */
 };
 
 struct option_row {

@@ -205,6 +205,19 @@ static void explain_exec(const char *program, int err)
 	free(interpreter);
 }
 
+static int set_budget(struct stat_run *r)
+{
+	int err = r->o->budget > 0 ? live__set_budget(r->live, r->o->budget / 100) : 0;
+
+	if (err == -EOPNOTSUPP)
+		log_error(
+			"can't hold a budget: what a request costs can't be measured here, as ringside itself may "
+			"not use io_uring (see io_uring_disabled in sysctl)");
+	else if (err)
+		log_error("can't hold a budget: /proc/stat: %s", strerror(-err));
+	return err;
+}
+
 static int start(struct stat_run *r)
 {
 	int err = live__start(r->session, r->o->max_report_rings, &r->live);
@@ -215,7 +228,7 @@ static int start(struct stat_run *r)
 		log_error("can't start observing: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	if (announce(r))
+	if (set_budget(r) || announce(r))
 		return EXIT_FAILED;
 	err = r->child ? child__go(r->child) : 0;
 	if (err) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "cmd.h"
 #include "filter.h"
 #include "log.h"
@@ -42,6 +43,10 @@ static const struct option_row rows[] = {
 		.max = 32767),
 	ROW(0, "max-report-rings", "N", OPTION_COUNT, max_report_rings,
 		"rings listed in the report, the busiest (1024)", .max = UINT32_MAX),
+	ROW(0, "sample", "N", OPTION_COUNT, sample, "time one request in N; all are counted (1)",
+		.max = RS_SAMPLE_MAX),
+	ROW(0, "budget", "PERCENT", OPTION_PERCENT, budget,
+		"time as many requests as keep ringside's cost below this part of the busy CPU time"),
 	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),
 	ROW('v', "verbose", NULL, OPTION_FLAG, verbose, "say what is and is not observed, and how"),
 };
@@ -87,6 +92,10 @@ int stat_options__parse(int argc, char **argv, struct stat_options *o)
 	}
 	if (!err && o->pids.n && o->all) {
 		snprintf(errmsg, sizeof(errmsg), "-p and -a exclude each other");
+		err = -EINVAL;
+	}
+	if (!err && o->sample && o->budget > 0) {
+		snprintf(errmsg, sizeof(errmsg), "--sample and --budget exclude each other");
 		err = -EINVAL;
 	}
 	if (err) {
@@ -202,6 +211,9 @@ void stat_options__sizes(const struct stat_options *o, struct session_options *s
 {
 	so->max_inflight = (uint32_t)o->max_inflight;
 	so->max_rings = (uint32_t)o->max_rings;
+	so->sample = (uint32_t)o->sample;
+	if (o->budget > 0)
+		so->sample = BUDGET_FIRST_SAMPLE;
 	/* most rings use few opcodes; a small table is meant to be small */
 	so->max_series = so->max_rings * (so->max_rings < SESSION_DEFAULT_RINGS ? 2 : 4);
 	if (so->max_series > SESSION_MAX_SERIES)

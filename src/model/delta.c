@@ -281,6 +281,17 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 }
 
 /* Everything of cur that the delta does not own memory for. */
+static struct cost cost_delta(const struct cost *prev, const struct cost *cur)
+{
+	struct cost d = *cur;
+
+	d.process_ns = minus(cur->process_ns, prev->process_ns);
+	d.budget.busy_ns = minus(cur->budget.busy_ns, prev->budget.busy_ns);
+	d.budget.spent_ns = minus(cur->budget.spent_ns, prev->budget.spent_ns);
+	d.budget.over_ns = minus(cur->budget.over_ns, prev->budget.over_ns);
+	return d;
+}
+
 static struct snapshot head_delta(const struct snapshot *prev, const struct snapshot *cur)
 {
 	struct snapshot d = {
@@ -289,6 +300,7 @@ static struct snapshot head_delta(const struct snapshot *prev, const struct snap
 		.cpus = cur->cpus,
 		.interval = true,
 		.fidelity = fidelity_delta(&prev->fidelity, &cur->fidelity),
+		.cost = cost_delta(&prev->cost, &cur->cost),
 	};
 
 	memcpy(d.kernel_release, cur->kernel_release, sizeof(d.kernel_release));

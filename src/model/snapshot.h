@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "cost.h"
 
 enum feature_level { FEATURE_OFF, FEATURE_DEGRADED, FEATURE_FULL };
 
@@ -109,6 +110,7 @@ struct snapshot {
 	unsigned int cpus;
 	bool interval; /* the difference of two snapshots: lat.min_ns and max_ns are bucket bounds */
 	struct fidelity fidelity;
+	struct cost cost;
 	struct ring_stats *rings; /* by id; without those folded into others */
 	size_t n_rings;
 	struct ring_stats *others; /* sum of the rings not listed, NULL: all are listed */

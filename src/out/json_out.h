@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "out.h"
+#include "tally.h"
 
 /* Adds value (whose reference is taken; NULL counts as out of memory). */
 void jout__put(json_t **object, const char *key, json_t *value);
@@ -24,14 +25,6 @@ json_t *jout__ratio(double part, double whole);
 json_t *jout__text(const char *s);
 json_t *jout__comm(const char comm[RS_COMM_LEN]);
 
-/* Sums of counters, straight from the rows of counters.def. */
-struct tally {
-	uint64_t ring[RS_RC_COUNT];
-	uint64_t op[RS_SC_COUNT];
-};
-struct tally ring_stats__tally(const struct ring_stats *r);
-struct tally snapshot__tally(const struct snapshot *s);
-
 /* The contract's `totals`, of one ring or of all. */
 json_t *totals__json(const struct snapshot *s, const struct totals *t, const struct tally *raw);
 /* The opcode's counter with this JSON key. */
@@ -40,8 +33,6 @@ json_t *op_stats__counter_json(const struct snapshot *s, const struct op_stats *
 void op_stats__put_counters(json_t **object, const struct snapshot *s, const struct op_stats *o);
 /* The contract's `punted_by`. */
 json_t *op_stats__punted_by_json(const struct snapshot *s, const struct op_stats *o);
-/* How often our programs ran, as far as the counters tell. */
-uint64_t tally__events(const struct tally *raw);
 
 /* ops[] of a ring or of everything. */
 json_t *ops__json(const struct snapshot *s, const struct op_stats *ops, size_t n);

@@ -48,13 +48,39 @@ static json_t *window__json(const struct snapshot *s)
 	return o;
 }
 
-static json_t *cost__json(const struct tally *raw)
+static json_t *budget__json(const struct cost_budget *b)
 {
+	json_t *o;
+
+	if (!b->on)
+		return json_null();
+	o = json_object();
+	jout__put(&o, "percent", json_real(b->part * 100));
+	jout__put(&o, "held", json_boolean(cost_budget__held(b)));
+	jout__put(&o, "used_percent", jout__ratio(100.0 * (double)b->spent_ns, (double)b->busy_ns));
+	jout__put(&o, "busy_cpu_ns", jout__u64(b->busy_ns));
+	jout__put(&o, "over_ns", jout__u64(b->over_ns));
+	jout__put(&o, "sample_min", json_integer(b->sample_min));
+	jout__put(&o, "sample_max", json_integer(b->sample_max));
+	return o;
+}
+
+static json_t *cost__json(const struct snapshot *s)
+{
+	const struct cost *c = &s->cost;
+	struct cost_work w = snapshot__work(s);
+	uint64_t programs_ns = cost__programs_ns(&c->rates, &w);
 	json_t *o = json_object();
 
-	jout__put(&o, "estimated_cpu_ns", json_null());
-	jout__put(&o, "events", jout__u64(tally__events(raw)));
-	jout__put(&o, "sample", json_integer(1));
+	jout__put(&o, "estimated_cpu_ns", jout__u64_if(c->known, programs_ns + c->process_ns));
+	jout__put(&o, "programs_ns", jout__u64_if(c->known, programs_ns));
+	jout__put(&o, "process_ns", jout__u64(c->process_ns));
+	jout__put(&o, "request_ns", c->known ? json_real(c->rates.request_ns) : json_null());
+	jout__put(&o, "timing_ns", c->known ? json_real(c->rates.timing_ns) : json_null());
+	jout__put(&o, "events", jout__u64(w.events));
+	jout__put(&o, "sample", json_integer(c->sample));
+	jout__put(&o, "timed", jout__u64(w.timed));
+	jout__put(&o, "budget", budget__json(&c->budget));
 	return o;
 }
 
@@ -207,7 +233,7 @@ json_t *report__json(const struct report *r)
 	jout__put(&o, "version", json_string(RINGSIDE_VERSION));
 	jout__put(&o, "kernel", kernel__json(s));
 	jout__put(&o, "window", window__json(s));
-	jout__put(&o, "cost", cost__json(&raw));
+	jout__put(&o, "cost", cost__json(s));
 	jout__put(&o, "fidelity", fidelity__json(&s->fidelity));
 	jout__put(&o, "totals", totals__json(s, &totals, &raw));
 	jout__put(&o, "rings", rings__json(s));

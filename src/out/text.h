@@ -68,6 +68,7 @@ void text__rings(struct text *t);
 void text__ops_by_ring(struct text *t);
 void text__workers(struct text *t);
 void text__registers(struct text *t);
+void text__cost(struct text *t);
 
 /* Says what ringside itself missed, if anything. Returns whether there was something to say. */
 bool text__fidelity_problems(struct text *t);

@@ -155,6 +155,12 @@ static void ops_cut(struct text *t, size_t shown)
 		text__plural(errors, "error", "errors"));
 }
 
+/* Latencies rest on a sample; how large it is stands at the histogram and in the last line. */
+static bool is_sampled(const struct snapshot *s)
+{
+	return s->cost.sample > 1 || s->cost.budget.on;
+}
+
 void text__ops(struct text *t)
 {
 	size_t i, n = t->ops.n < MAX_OPS ? t->ops.n : MAX_OPS;
@@ -162,7 +168,10 @@ void text__ops(struct text *t)
 
 	if (!t->ops.n)
 		return;
-	text__title(t, "Requests by opcode (latency: submitted to completion posted)");
+	if (is_sampled(t->r->snap))
+		text__title(t, "Requests by opcode (latency of those timed: submitted to completion posted)");
+	else
+		text__title(t, "Requests by opcode (latency: submitted to completion posted)");
 	tab = ops_table();
 	for (i = 0; i < n; i++)
 		op_row(tab, t, "", &t->ops.ops[i]);

@@ -92,5 +92,6 @@ int report__text(const struct report *r, const struct text_options *o, FILE *f)
 		text__ops_by_ring(&t);
 	text__workers(&t);
 	text__registers(&t);
+	text__cost(&t);
 	return text__end(&t);
 }

@@ -145,6 +145,7 @@ static int session__alloc(const struct session_options *o, struct session **ret)
 	if (!s)
 		return -ENOMEM;
 	s->scan = o->scan;
+	s->pid_ns = o->pid_ns;
 	s->scan_in_part = o->scan && o->all && o->pid_ns;
 	s->log = calloc(1, LIBBPF_LOG_BYTES);
 	s->verifier_log = calloc(1, VERIFIER_LOG_BYTES);
@@ -171,6 +172,8 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 		snprintf(errmsg, errsize, "can't set up the BPF maps: %s", strerror(-err));
 		return err;
 	}
+	session__set_sample(s, o->sample ? o->sample : 1);
+	session__measure_unwatched(s);
 	err = attach(s);
 	if (err) {
 		snprintf(errmsg, errsize, "can't attach the BPF programs: %s", strerror(-err));
@@ -249,6 +252,7 @@ int session__activate(struct session *s)
 		scan(s, RS_F_RING_SCAN_REG);
 	}
 	__atomic_store_n(&s->skel->bss->rs.active, 1, __ATOMIC_RELEASE);
+	session__measure_watched(s);
 	return 0;
 }
 

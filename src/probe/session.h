@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "cost.h"
+#include "sampling.h"
 #include "select.h"
 
 struct session_options {
@@ -23,6 +25,7 @@ struct session_options {
 	uint32_t max_inflight; /* slots, rounded up to a power of 2 */
 	uint32_t max_rings;
 	uint32_t max_series;
+	uint32_t sample; /* one request in so many is timed, 1 .. RS_SAMPLE_MAX */
 	/* filters on a ring's owner: all that are given must hold */
 	bool by_user, by_cgroup;
 	uint32_t user;
@@ -39,7 +42,7 @@ bool session__out_of_resources(int err);
 #define SESSION_DEFAULT_INFLIGHT 65536u
 #define SESSION_DEFAULT_RINGS 2048u
 #define SESSION_DEFAULT_SERIES 8192u
-#define SESSION_MAX_SERIES (65535u - RS_SERIES_FIRST) /* indexes have 16 bits */
+#define SESSION_MAX_SERIES (65534u - RS_SERIES_FIRST) /* indexes have 16 bits, and one is of our own ring */
 
 /* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {
@@ -81,6 +84,16 @@ const struct feature_state *session__features(const struct session *s);
 const struct session_maps *session__maps(const struct session *s);
 const struct session_tables *session__tables(const struct session *s);
 const struct rs_global *session__global(const struct session *s);
+
+/*
+ * What watching a request costs here, measured by session__activate(). NULL: it is not known, as
+ * io_uring is not allowed to us.
+ */
+const struct cost_rates *session__rates(const struct session *s);
+
+/* One request in n is timed from now on, 1 .. RS_SAMPLE_MAX; counts do not depend on it. */
+void session__set_sample(struct session *s, uint32_t n);
+uint32_t session__sample(const struct session *s);
 
 /* Runs of our programs that the kernel skipped because one was active on that CPU. False: not known. */
 bool session__missed(const struct session *s, uint64_t *ret);

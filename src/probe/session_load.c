@@ -49,6 +49,7 @@ static void fill_config(const struct loading *l)
 
 	c->all = o->all;
 	c->group_mask = s->tables.n_groups - 1;
+	c->own_ring = session__own_ring(s);
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
 	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 2;

@@ -22,8 +22,13 @@ struct session {
 	struct bpf_link *begins[RS_F_COUNT]; /* of variants that have two programs */
 	struct ring_buffer *wakeups;
 	bool scan;
-	bool scan_in_part; /* iterators do not meet all processes whose rings are watched */
-	char *log;	   /* what libbpf said */
+	bool scan_in_part;   /* iterators do not meet all processes whose rings are watched */
+	uint32_t pid_ns;     /* ours, 0: the initial one */
+	double unwatched_ns; /* what a NOP takes without our programs; 0: not known */
+	struct cost_rates rates;
+	bool rates_known;
+	uint32_t sample;
+	char *log; /* what libbpf said */
 	char *verifier_log;
 	const char **refused; /* by variant */
 	char (*refused_text)[192];
@@ -47,6 +52,19 @@ int session__size_maps(struct session *s, const struct session_options *o);
 /* Maps the tables into memory and fills them, after loading. 0 or negative errno. */
 int session__set_up_tables(struct session *s);
 void session__unmap_tables(struct session *s);
+
+/* The entry, beyond those in use, of the ring that our own cost is measured on. */
+static inline uint32_t session__own_ring(const struct session *s)
+{
+	return s->tables.n_rings;
+}
+
+/* Before the programs are attached, and when they count: what does watching a request cost? */
+void session__measure_unwatched(struct session *s);
+void session__measure_watched(struct session *s);
+
+/* Our process in the initial pid namespace. 0 or negative errno. */
+int session__own_pid(struct session *s, uint32_t *ret);
 
 /*
  * Makes the processes of o->targets those whose rings are watched; the programs have to be attached.

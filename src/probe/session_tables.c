@@ -44,14 +44,15 @@ int session__size_maps(struct session *s, const struct session_options *o)
 
 	t->n_groups = power_of_two(o->max_inflight) / RS_GROUP;
 	t->n_rings = o->max_rings + 1;
-	t->n_series = o->max_series + RS_SERIES_FIRST;
+	/* one more for our own ring */
+	t->n_series = o->max_series + 1 + RS_SERIES_FIRST;
 	err = bpf_map__set_max_entries(k->maps.rs_hot, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, t->n_rings);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, session__own_ring(s) + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max_rings);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series + 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max_inflight : 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
 	/* addresses of rings that are gone may stay for a while */
@@ -80,7 +81,7 @@ static int map_tables(struct session *s)
 	const int rw = PROT_READ | PROT_WRITE;
 
 	t->hot = map_table(s->skel->maps.rs_hot, sizeof(*t->hot), t->n_groups, PROT_READ);
-	t->rings = map_table(s->skel->maps.rs_rings, sizeof(*t->rings), t->n_rings, rw);
+	t->rings = map_table(s->skel->maps.rs_rings, sizeof(*t->rings), session__own_ring(s) + 1, rw);
 	t->series = map_table(s->skel->maps.rs_series, sizeof(*t->series), t->n_series, rw);
 	return t->hot && t->rings && t->series ? 0 : -ENOMEM;
 }
@@ -92,7 +93,7 @@ void session__unmap_tables(struct session *s)
 	if (t->hot)
 		munmap(t->hot, sizeof(*t->hot) * t->n_groups);
 	if (t->rings)
-		munmap(t->rings, sizeof(*t->rings) * t->n_rings);
+		munmap(t->rings, sizeof(*t->rings) * (session__own_ring(s) + 1));
 	if (t->series)
 		munmap(t->series, sizeof(*t->series) * t->n_series);
 }
@@ -152,7 +153,7 @@ static int fill_tables(struct session *s)
 
 	for (i = 0; i < t->n_series; i++)
 		reset_series(&t->series[i]);
-	for (i = 0; i < t->n_rings; i++)
+	for (i = 0; i <= session__own_ring(s); i++)
 		reset_ring(&t->rings[i], i, 1);
 	/* entry 0 stands for all that find no room; its opcodes have fixed series */
 	t->rings[0].uid = 0;

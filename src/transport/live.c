@@ -39,6 +39,7 @@ int live__start(struct session *s, size_t n_listed, struct live **ret)
 	l->start_unix_ns = clock_ns(CLOCK_REALTIME);
 	err = session__activate(s);
 	l->start_ns = clock_ns(CLOCK_MONOTONIC);
+	l->process_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (!err)
 		err = live__tick(l);
 	if (err) {
@@ -49,11 +50,66 @@ int live__start(struct session *s, size_t n_listed, struct live **ret)
 	return 0;
 }
 
+static uint64_t process_ns(const struct live *l)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - l->process_start_ns;
+}
+
+static int read_budget(const struct live *l, struct budget_reading *ret)
+{
+	struct cost_work w = live_rings__work(l);
+	struct budget_reading r = {
+		.now_ns = live__now_ns(l),
+		.process_ns = process_ns(l),
+		.requests = w.requests,
+		.events = w.events,
+	};
+	int err = budget__read_busy(&r.busy_ns);
+
+	if (!err)
+		*ret = r;
+	return err;
+}
+
+int live__set_budget(struct live *l, double part)
+{
+	struct budget_reading r;
+	int err;
+
+	if (!session__rates(l->s))
+		return -EOPNOTSUPP;
+	err = read_budget(l, &r);
+	if (!err)
+		budget__begin(&l->budget, part, &r);
+	return err;
+}
+
+/* The kernel counts busy time in ticks of some milliseconds: not too often. */
+#define ADJUST_EVERY_NS 500000000ull
+
+static int adjust(struct live *l)
+{
+	struct budget *b = &l->budget;
+	struct budget_reading r;
+	uint32_t n = b->sample;
+	int err;
+
+	if (!b->said.on || live__now_ns(l) - b->last.now_ns < ADJUST_EVERY_NS)
+		return 0;
+	err = read_budget(l, &r);
+	if (!err && budget__next(b, session__rates(l->s), &r) != n)
+		session__set_sample(l->s, b->sample);
+	return err;
+}
+
 int live__tick(struct live *l)
 {
 	bool woken = session__drain_wakeups(l->s);
 	size_t used = live_rings__track(l);
+	int err = adjust(l);
 
+	if (err)
+		return err;
 	return woken || used >= session__rings_high_water(l->s) ? live_rings__retire(l) : 0;
 }
 
@@ -107,6 +163,18 @@ static void describe(const struct live *l, struct snapshot *s)
 	s->cpus = cpus > 0 ? (unsigned int)cpus : 1;
 }
 
+static void describe_cost(const struct live *l, struct snapshot *s)
+{
+	const struct cost_rates *rates = session__rates(l->s);
+
+	s->cost.process_ns = process_ns(l);
+	s->cost.sample = session__sample(l->s);
+	s->cost.budget = l->budget.said;
+	s->cost.known = rates != NULL;
+	if (rates)
+		s->cost.rates = *rates;
+}
+
 static void count_losses(const struct live *l, struct snapshot *s)
 {
 	const struct rs_global *g = session__global(l->s);
@@ -129,6 +197,7 @@ int live__snapshot(struct live *l, struct snapshot *ret)
 
 	live_rings__track(l);
 	describe(l, &s);
+	describe_cost(l, &s);
 	err = live_rings__read(l, &s);
 	err = err ? err : live_maps__tasks(l->s, &s);
 	err = err ? err : live_maps__registers(l->s, &s);

@@ -30,6 +30,12 @@ int live__tick(struct live *l);
 int live__wakeup_fd(const struct live *l);
 
 /*
+ * From now on as many requests are timed as keep the cost below this part (0 .. 1) of the busy CPU time.
+ * 0; -EOPNOTSUPP: what a request costs is not known; other negative errno: nor what the machine does.
+ */
+int live__set_budget(struct live *l, double part);
+
+/*
  * Ends the window, and gives rings that are being torn down up to limit_ms to end what they have in
  * flight: the kernel does that after their process has ended. live__stop() is still to be called.
  */

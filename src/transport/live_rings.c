@@ -9,6 +9,7 @@
 #include "live_maps.h"
 #include "purge.h"
 #include "slots.h"
+#include "tally.h"
 
 /* RS_RING_FREE and so on; what was written before it got there is visible. */
 static uint32_t state_in_table(const struct rs_ring *r)
@@ -76,6 +77,38 @@ static int read_ops(const struct session_tables *t, const struct rs_ring *r, con
 		o->c[RS_SC_OVERFLOWED] = c->overflowed[idx];
 	}
 	return 0;
+}
+
+static void add_work(struct cost_work *sum, const struct tally *raw)
+{
+	sum->requests += raw->op[RS_SC_SUBMITTED];
+	sum->events += tally__events(raw);
+}
+
+struct cost_work live_rings__work(const struct live *l)
+{
+	const struct session_tables *t = session__tables(l->s);
+	struct cost_work sum = l->retired_work;
+	uint32_t i, op, c;
+
+	for (i = 0; i < t->n_rings; i++) {
+		const struct rs_ring *r = &t->rings[i];
+		struct tally raw = { 0 };
+
+		if (i && state_in_table(r) == RS_RING_FREE)
+			continue;
+		memcpy(raw.ring, r->c, sizeof(raw.ring));
+		for (op = 0; op < RS_OPS; op++) {
+			/* shared ones are ring 0's */
+			if (!r->series[op] || r->series[op] >= t->n_series ||
+				(i && r->series[op] < RS_SERIES_FIRST))
+				continue;
+			for (c = 0; c < RS_SC_COUNT; c++)
+				raw.op[c] += t->series[r->series[op]].c[c];
+		}
+		add_work(&sum, &raw);
+	}
+	return sum;
 }
 
 static void read_sq_thread(const struct live *l, const struct rs_ring *r, const struct track *k,
@@ -336,6 +369,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 {
 	const struct rs_ring *r = &session__tables(l->s)->rings[idx];
 	struct ring_stats stats;
+	struct tally raw;
 	int err;
 
 	if (l->tracks[idx].uid != r->uid)
@@ -349,6 +383,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 	}
 	err = live_maps__take_errnos(l->s, errnos, &stats);
 	err = err ? err : live_maps__take_extras(l->s, &stats);
+	raw = ring_stats__tally(&stats);
 	/* uids come round again */
 	stats.uid = UINT32_MAX;
 	err = err ? err : retired__keep(&l->retired, &stats);
@@ -356,6 +391,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 		ring_stats__free(&stats);
 		return err;
 	}
+	add_work(&l->retired_work, &raw);
 	track__free(&l->tracks[idx]);
 	forget_thread(l, idx);
 	unindex(l, r);

@@ -3,6 +3,7 @@
 #ifndef RINGSIDE_LIVE_RINGS_H
 #define RINGSIDE_LIVE_RINGS_H
 
+#include "budget.h"
 #include "live.h"
 #include "live_maps.h"
 #include "retired.h"
@@ -15,7 +16,10 @@ struct live {
 	uint32_t next_id;
 	size_t n_seen;
 	uint64_t purged_ns;
-	uint64_t retired_ns;			   /* when rings were last read out */
+	uint64_t retired_ns; /* when rings were last read out */
+	struct cost_work retired_work;
+	struct budget budget;
+	uint64_t process_start_ns;		   /* CPU time of this process when the window began */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
 	bool frozen;
 	bool has_proc;		/* /proc is that of our pid namespace */
@@ -26,6 +30,9 @@ uint64_t live__now_ns(const struct live *l);
 
 /* Meets new rings, samples all. Returns the number of table entries in use. */
 size_t live_rings__track(struct live *l);
+
+/* Requests and events so far, cheaply: `timed` is not set. */
+struct cost_work live_rings__work(const struct live *l);
 
 /* Whether a ring that is being torn down has requests in flight, or may have. */
 bool live_rings__dying(const struct live *l);

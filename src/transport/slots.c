@@ -65,14 +65,17 @@ static bool take_overflow(struct overflow_list *l, const struct rs_hot *slot)
 	return true;
 }
 
-/* A slot away from home whose io_kiocb was submitted again and then found its home free. */
-static bool outlived(const struct session_tables *t, const struct rs_hot *slot)
+/*
+ * A slot away from home whose io_kiocb was submitted again and then found its home free; while it has its home
+ * it is submitted again there.
+ */
+static bool outlived(const struct session_tables *t, const struct rs_hot *at, const struct rs_hot *slot)
 {
 	uint32_t hash = rs_place_hash((uint32_t)slot->key);
 	const struct rs_hot_group *g = &t->hot[rs_place_group(hash, t->n_groups - 1)];
 	const struct rs_hot *home = &g->s[rs_place_home(hash)];
 
-	return home->key == slot->key && home->submit_ns > slot->submit_ns;
+	return home != at && home->key == slot->key;
 }
 
 static void count_in_flight(struct slot_counts *c, uint32_t series, uint32_t ring)
@@ -81,13 +84,15 @@ static void count_in_flight(struct slot_counts *c, uint32_t series, uint32_t rin
 	c->ring_in_flight[ring]++;
 }
 
-static void count_group(const struct session_tables *t, const struct rs_hot *g, struct overflow_list *l,
+static void count_group(const struct session_tables *t, uint32_t group, struct overflow_list *l,
 	struct slot_counts *c)
 {
+	struct rs_hot copy[RS_GROUP];
 	unsigned int i;
 
+	memcpy(copy, t->hot[group].s, sizeof(copy));
 	for (i = 0; i < RS_GROUP; i++) {
-		const struct rs_hot *slot = &g[i];
+		const struct rs_hot *slot = &copy[i];
 		uint32_t idx = RS_RING_IDX(slot->ring_uid);
 
 		if (!slot->key || slot->series >= t->n_series || idx >= t->n_rings)
@@ -99,7 +104,7 @@ static void count_group(const struct session_tables *t, const struct rs_hot *g, 
 			c->rejected_overflowed[idx] += take_overflow(l, slot);
 		else if (take_overflow(l, slot))
 			c->overflowed[slot->series]++;
-		else if (t->rings[idx].state == RS_RING_CLOSED || outlived(t, slot))
+		else if (t->rings[idx].state == RS_RING_CLOSED || outlived(t, &t->hot[group].s[i], slot))
 			c->silent[slot->series]++;
 		else
 			count_in_flight(c, slot->series, idx);
@@ -129,7 +134,6 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 		.rejected_overflowed = calloc(t->n_rings, sizeof(uint64_t)),
 	};
 	struct overflow_list l = { 0 };
-	struct rs_hot copy[RS_GROUP];
 	uint32_t g;
 	int err = -ENOMEM;
 
@@ -137,10 +141,8 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 		err = read_overflows(s, &l);
 	if (!err)
 		take_series(t, &c);
-	for (g = 0; !err && g < t->n_groups; g++) {
-		memcpy(copy, t->hot[g].s, sizeof(copy));
-		count_group(t, copy, &l, &c);
-	}
+	for (g = 0; !err && g < t->n_groups; g++)
+		count_group(t, g, &l, &c);
 	free(l.o);
 	err = err ? err : named__count(s, &c);
 	if (err)

@@ -3,6 +3,7 @@
 #ifndef RINGSIDE_TEST_RENDER_H
 #define RINGSIDE_TEST_RENDER_H
 
+#include "assert_text.h"
 #include "fabricate.h"
 #include "out.h"
 
@@ -27,18 +28,6 @@ static inline char *render_as(const struct fab *f, const char *target, const cha
 static inline char *render(const struct fab *f)
 {
 	return render_as(f, "the whole machine", NULL, &plain);
-}
-
-static inline void assert_has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
-static inline void assert_lacks(const char *text, const char *part)
-{
-	if (strstr(text, part))
-		fail_msg("\"%s\" in:\n%s", part, text);
 }
 
 static inline void assert_begins(const char *text, const char *part)

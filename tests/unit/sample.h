@@ -23,6 +23,7 @@ static inline struct snapshot *sample__snapshot(void)
 	s->start_unix_ns = 1700000000000000000ull;
 	s->duration_ns = 1000000000;
 	s->cpus = 2;
+	s->cost.sample = 1;
 	return s;
 }
 

@@ -98,6 +98,37 @@ static void durations_refused(void **state)
 	assert_int_equal(ns, UNTOUCHED);
 }
 
+static void percents(void **state)
+{
+	double v = 0;
+
+	(void)state;
+	assert_int_equal(parse_percent("100", &v), 0);
+	assert_true(v == 100);
+	assert_int_equal(parse_percent("0.5", &v), 0);
+	assert_true(v == 0.5);
+	assert_int_equal(parse_percent("2.25%", &v), 0);
+	assert_true(v == 2.25);
+	assert_int_equal(parse_percent("1.0000000000000000000000001", &v), 0);
+	assert_true(v == 1);
+}
+
+static void percents_refused(void **state)
+{
+	static const char *const malformed[] = { "", ".", ".5", "5.", "-1", "+1", "1e1", "1%%", " 1", "1 ",
+		"x", "%" };
+	static const char *const outside[] = { "0", "0.0", "0%", "100.1", "101", "99999999999999999999999" };
+	double v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
+		assert_int_equal(parse_percent(malformed[i], &v), -EINVAL);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		assert_int_equal(parse_percent(outside[i], &v), -ERANGE);
+	assert_int_equal(parse_percent(NULL, &v), -EINVAL);
+	assert_true(v == 7);
+}
+
 static void numbers(void **state)
 {
 	uint64_t v = UNTOUCHED;
@@ -176,6 +207,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations),
 		cmocka_unit_test(durations_refused),
+		cmocka_unit_test(percents),
+		cmocka_unit_test(percents_refused),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(numbers_refused),
 		cmocka_unit_test(pid_lists),

@@ -78,7 +78,8 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "kernel"), "release features");
 	assert_keys(at(j, "kernel.features.submit"), "state how why");
 	assert_keys(at(j, "window"), "start_unix_ns duration_ns cpus");
-	assert_keys(at(j, "cost"), "estimated_cpu_ns events sample");
+	assert_keys(at(j, "cost"),
+		"estimated_cpu_ns programs_ns process_ns request_ns timing_ns events sample timed budget");
 	assert_keys(at(j, "fidelity"),
 		"untracked table_full rings_full series_full records_lost details_lost ambiguous unmatched children_lost missed");
 	assert_counter_keys(at(j, "totals"), totals_keys);
