@@ -276,6 +276,7 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 		.unmatched = minus(cur->unmatched, prev->unmatched),
 		.children_lost = minus(cur->children_lost, prev->children_lost),
 		.missed = minus(cur->missed, prev->missed),
+		.extras_missed = minus(cur->extras_missed, prev->extras_missed),
 		.missed_known = prev->missed_known && cur->missed_known,
 	};
 }

@@ -98,8 +98,9 @@ struct fidelity {
 	uint64_t
 		unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
 	uint64_t children_lost; /* child processes that could not be followed */
-	uint64_t missed;	/* runs of our programs that the kernel skipped (recursion) */
-	bool missed_known;	/* bpf_prog_info.recursion_misses exists since 5.12 */
+	uint64_t missed; /* runs of our programs that the kernel skipped (recursion), but for extras' */
+	uint64_t extras_missed; /* the same of programs that only extras have: what extras count is short */
+	bool missed_known;	/* both; bpf_prog_info.recursion_misses exists since 5.12 */
 };
 
 struct snapshot {

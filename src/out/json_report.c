@@ -98,6 +98,7 @@ static json_t *fidelity__json(const struct fidelity *f)
 	jout__put(&o, "unmatched", jout__u64(f->unmatched));
 	jout__put(&o, "children_lost", jout__u64(f->children_lost));
 	jout__put(&o, "missed", jout__u64_if(f->missed_known, f->missed));
+	jout__put(&o, "extras_missed", jout__u64_if(f->missed_known, f->extras_missed));
 	return o;
 }
 

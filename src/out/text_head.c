@@ -237,6 +237,31 @@ static void feature_notes(struct text *t, enum feature_level level, enum attr a,
 	list__end(&l, t);
 }
 
+/* No other count is short because of these. */
+static void extras_note(struct text *t)
+{
+	static const char *const whats[] = {
+#define FEATURE(id, name, essential, what) [RS_F_##id] = what,
+#include "features.def"
+#undef FEATURE
+	};
+	const struct snapshot *s = t->r->snap;
+	struct list l = { 0 };
+	char n[FMT_LEN];
+	size_t i;
+
+	if (!s->fidelity.missed_known || !s->fidelity.extras_missed)
+		return;
+	for (i = 0; i < RS_F_COUNT; i++)
+		if (feature_is_extra(i) && snapshot__knows(s, i))
+			list__add(&l, "; ", "%s", whats[i]);
+	fmt_count(n, (double)s->fidelity.extras_missed);
+	if (l.s)
+		text__wrapf(t, ATTR_YELLOW, 0, 2, "Extras may lack up to %s %s that the kernel skipped: %s.",
+			n, text__plural(s->fidelity.extras_missed, "event", "events"), l.s);
+	list__end(&l, t);
+}
+
 /* On one line if it fits: the claim and the sum that bears it out. */
 static void claim(struct text *t, const char *what, const char *sum)
 {
@@ -268,6 +293,7 @@ static void how_completely(struct text *t)
 			sum.s);
 	}
 	list__end(&sum, t);
+	extras_note(t);
 	if (!s->fidelity.missed_known)
 		text__wrap(t, ATTR_YELLOW, 0, 2,
 			"Skipped events are not counted by this kernel (before 5.12).");

@@ -330,10 +330,10 @@ const struct rs_global *session__global(const struct session *s)
 	return &s->skel->bss->rs;
 }
 
-bool session__missed(const struct session *s, uint64_t *ret)
+bool session__missed(const struct session *s, uint64_t *ret, uint64_t *ret_extras)
 {
 	struct bpf_program *p;
-	uint64_t sum = 0;
+	uint64_t sum = 0, extras = 0;
 	bool known = false;
 
 	bpf_object__for_each_program(p, s->skel->obj)
@@ -347,8 +347,12 @@ bool session__missed(const struct session *s, uint64_t *ret)
 		if (len < offsetof(struct bpf_prog_info, recursion_misses) + sizeof(info.recursion_misses))
 			return false;
 		known = true;
-		sum += info.recursion_misses;
+		if (program__is_extra(bpf_program__name(p)))
+			extras += info.recursion_misses;
+		else
+			sum += info.recursion_misses;
 	}
 	*ret = sum;
+	*ret_extras = extras;
 	return known;
 }

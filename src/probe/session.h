@@ -95,13 +95,15 @@ const struct cost_rates *session__rates(const struct session *s);
 void session__set_sample(struct session *s, uint32_t n);
 uint32_t session__sample(const struct session *s);
 
-/* Runs of our programs that the kernel skipped because one was active on that CPU. False: not known. */
-bool session__missed(const struct session *s, uint64_t *ret);
+/*
+ * Runs of our programs that the kernel skipped because one was active on that CPU: *ret_extras of those that
+ * only extras have, *ret of the others. False: not known.
+ */
+bool session__missed(const struct session *s, uint64_t *ret, uint64_t *ret_extras);
 
 /* Readable when ring entries run short; owned by the session. */
 int session__wakeup_fd(const struct session *s);
-/* Makes the descriptor unreadable until entries run short again. */
-/* Whether there were any. */
+/* Makes the descriptor unreadable until entries run short again. Whether they did. */
 bool session__drain_wakeups(struct session *s);
 /* More than this many entries in use are short. */
 uint32_t session__rings_high_water(const struct session *s);

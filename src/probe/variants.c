@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "names.h"
+
 #define ROW(f, prog, on, arguments, ...)                                                                     \
 	{                                                                                                    \
 		.feature = RS_F_##f, .program = prog, .hook = on, .args = arguments, .level = FEATURE_FULL,  \
@@ -88,6 +90,26 @@ const char *hook__function(const char *hook)
 	if (!strncmp(hook, "fentry:", 7))
 		return hook + 7;
 	return strncmp(hook, "fexit:", 6) ? NULL : hook + 6;
+}
+
+static bool has_program(const struct variant *v, const char *name)
+{
+	return (v->program && !strcmp(v->program, name)) || (v->begin && !strcmp(v->begin, name));
+}
+
+bool program__is_extra(const char *name)
+{
+	bool extra = false;
+	size_t i;
+
+	for (i = 0; i < n_variants; i++) {
+		if (!has_program(&variants[i], name))
+			continue;
+		if (!feature_is_extra(variants[i].feature))
+			return false;
+		extra = true;
+	}
+	return extra;
 }
 
 const char *feature_name(enum rs_feature f)

@@ -35,6 +35,9 @@ extern const size_t n_variants;
 /* The function of an fentry or fexit hook; NULL: it is no such hook. */
 const char *hook__function(const char *hook);
 
+/* Whether only extras have this program: what it misses makes nothing else wrong. */
+bool program__is_extra(const char *name);
+
 const char *feature_name(enum rs_feature f);
 const char *feature_what(enum rs_feature f);
 bool feature_essential(enum rs_feature f);

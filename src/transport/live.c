@@ -187,7 +187,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.ambiguous = g->ambiguous;
 	s->fidelity.unmatched = g->unmatched;
 	s->fidelity.children_lost = g->targets_full;
-	s->fidelity.missed_known = session__missed(l->s, &s->fidelity.missed);
+	s->fidelity.missed_known = session__missed(l->s, &s->fidelity.missed, &s->fidelity.extras_missed);
 }
 
 int live__snapshot(struct live *l, struct snapshot *ret)

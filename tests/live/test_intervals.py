@@ -54,7 +54,8 @@ def check_sums(lines, said):
     complaints = truth.Complaints()
     for theirs, ours in truth.TOTALS.items():
         if said[theirs] is not None and not (ours in truth.EXTRAS and totals[ours] is None):
-            complaints.equal(ours, totals[ours], said[theirs])
+            lack = sum(truth.extras_missed(line) for line in lines) if ours in truth.EXTRAS else 0
+            complaints.short(ours, totals[ours], said[theirs], lack)
     complaints.equal("registers", registers, said["registers"])
     for name, want in said["ops"].items():
         got = ops.get(name, {})

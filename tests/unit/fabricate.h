@@ -206,8 +206,11 @@ static inline void fab__sick(struct fab *f)
 	o = fab__op(r, OP_TIMEOUT, 99);
 	fab__latency(o, 1000000000, 99);
 	fab__errno(o, ETIME, 99);
-	f->s->fidelity =
-		(struct fidelity){ .untracked = 12, .table_full = 1234, .missed = 3, .missed_known = true };
+	f->s->fidelity = (struct fidelity){ .untracked = 12,
+		.table_full = 1234,
+		.missed = 3,
+		.extras_missed = 4,
+		.missed_known = true };
 	fab__feature(f, RS_F_WAIT, FEATURE_OFF, "no tracepoint io_uring_cqring_wait");
 	fab__feature(f, RS_F_LINK, FEATURE_DEGRADED, "the event has no second request");
 	fab__finding(f, SEVERITY_CRIT, "ring 2: 812 of 20.4k CQEs (3.98%) found the CQ full", 2, -1);

@@ -28,6 +28,7 @@ static struct snapshot *first_picture(void)
 		.rings_full = 3,
 		.records_lost = 4,
 		.missed = 5,
+		.extras_missed = 6,
 		.missed_known = true };
 	sample__fill(r, 1);
 	r->created_in_window = true;
@@ -57,6 +58,7 @@ static struct snapshot *second_picture(void)
 		.rings_full = 6,
 		.records_lost = 8,
 		.missed = 10,
+		.extras_missed = 13,
 		.missed_known = true };
 	sample__fill(r, 3);
 	r->cgroup = strdup("/system.slice/db.service");
@@ -101,6 +103,7 @@ static void delta_of_the_head(void **state)
 	assert_int_equal(d.fidelity.rings_full, 3);
 	assert_int_equal(d.fidelity.records_lost, 4);
 	assert_int_equal(d.fidelity.missed, 5);
+	assert_int_equal(d.fidelity.extras_missed, 7);
 	assert_true(d.fidelity.missed_known);
 	assert_int_equal(d.n_tasks, 1);
 	assert_int_equal(d.tasks[0].workers_bounded_max, 8);

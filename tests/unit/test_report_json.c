@@ -35,10 +35,12 @@ static void test_head(void **state)
 	assert_u64(j, "cost.sample", 1);
 	assert_u64(j, "fidelity.untracked", 12);
 	assert_u64(j, "fidelity.missed", 3);
+	assert_u64(j, "fidelity.extras_missed", 4);
 	json_decref(j);
 	f.s->fidelity.missed_known = false;
 	j = render(&f);
 	assert_null_at(j, "fidelity.missed");
+	assert_null_at(j, "fidelity.extras_missed");
 	json_decref(j);
 	fab__free(&f);
 }

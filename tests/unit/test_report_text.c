@@ -138,6 +138,31 @@ static void test_what_was_missed(void **state)
 	fab__free(&f);
 }
 
+/* What extras miss makes nothing incomplete but themselves. */
+static void test_what_extras_missed(void **state)
+{
+	struct fab f = fab__new();
+	char *text;
+	unsigned int i;
+
+	(void)state;
+	fab__healthy(&f);
+	f.s->fidelity.extras_missed = 1;
+	for (i = 0; i < RS_F_COUNT; i++)
+		if (feature_is_extra(i) && i != RS_F_ENTER && i != RS_F_BUFFERS)
+			fab__feature(&f, i, FEATURE_OFF, "");
+	text = render(&f);
+	assert_has(text, "\nCounts exact, every request tracked");
+	assert_has(text, "\nExtras may lack up to 1 event that the kernel skipped: io_uring_enter calls and\n"
+			 "  their time; requests that use a registered buffer.\n");
+	free(text);
+	f.s->fidelity.missed_known = false;
+	text = render(&f);
+	assert_lacks(text, "Extras");
+	free(text);
+	fab__free(&f);
+}
+
 static void test_features_that_are_off(void **state)
 {
 	struct fab f = fab__new();
@@ -551,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_window_without_length),
 		cmocka_unit_test(test_balance),
 		cmocka_unit_test(test_what_was_missed),
+		cmocka_unit_test(test_what_extras_missed),
 		cmocka_unit_test(test_features_that_are_off),
 		cmocka_unit_test(test_extras),
 		cmocka_unit_test(test_findings),

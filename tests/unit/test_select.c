@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernel_shape.h"
+#include "names.h"
 #include "select.h"
 #include "session_private.h"
 
@@ -191,6 +192,23 @@ static void test_symbols(void **state)
 static bool is_program(size_t row, const char *name)
 {
 	return variants[row].program && !strcmp(variants[row].program, name);
+}
+
+/* The beginning of a registration is an extra's alone; its end is seen by what counts registrations. */
+static void test_programs_of_extras(void **state)
+{
+	size_t i;
+
+	(void)state;
+	assert_true(program__is_extra("rs_enter_begin"));
+	assert_true(program__is_extra("rs_enter_end"));
+	assert_true(program__is_extra("rs_register_begin"));
+	assert_false(program__is_extra("rs_register"));
+	assert_false(program__is_extra("rs_no_such_program"));
+	for (i = 0; i < n_variants; i++)
+		if (variants[i].program)
+			assert_int_equal(program__is_extra(variants[i].program),
+				feature_is_extra(variants[i].feature));
 }
 
 /* What is told by another feature's program is off with it. */
@@ -532,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_form),
 		cmocka_unit_test(test_missing_field),
 		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_programs_of_extras),
 		cmocka_unit_test(test_told_by_another),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_refused_reason),
