@@ -70,3 +70,14 @@ void log_at(enum log_level level, const char *fmt, ...)
 			return;
 	}
 }
+
+void log_verbose_lines(const char *text)
+{
+	size_t len;
+
+	for (; *text; text += len + (text[len] == '\n')) {
+		len = strcspn(text, "\n");
+		if (len)
+			log_verbose("%.*s", (int)len, text);
+	}
+}

@@ -13,6 +13,8 @@ void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Text of others, which may have many lines: a message each, without the empty ones. */
+void log_verbose_lines(const char *text);
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...) log_at(LOG_WARN, __VA_ARGS__)
 #define log_note(...) log_at(LOG_NOTE, __VA_ARGS__)

@@ -8,14 +8,14 @@
 #include "cmd.h"
 #include "log.h"
 #include "options.h"
-#include "stat.h"
+#include "sinks.h"
 #include "stream.h"
 #include "survey_out.h"
 #include "survey_run.h"
 
 struct probe_options {
-	const char *out, *btf;
-	struct optional_string json;
+	const char *btf;
+	struct sinks_options to;
 	bool verbose;
 };
 
@@ -28,8 +28,8 @@ struct probe_options {
 static const struct option_row rows[] = {
 	ROW(0, "btf", "FILE", OPTION_STRING, btf,
 		"plan for the kernel with these types (BTF or vmlinux), load nothing"),
-	ROW('o', "output", "FILE", OPTION_STRING, out, "write to FILE instead of stdout"),
-	ROW(0, "json", "FILE", OPTION_OPTIONAL, json,
+	ROW('o', "output", "FILE", OPTION_STRING, to.out, "write to FILE instead of stdout"),
+	ROW(0, "json", "FILE", OPTION_OPTIONAL, to.json,
 		"JSON instead of text; with =FILE, JSON there and text as usual"),
 	ROW('v', "verbose", NULL, OPTION_FLAG, verbose,
 		"everything there is to say; the verifier's own words on stderr"),
@@ -60,64 +60,27 @@ static int parse(int argc, char **argv, struct probe_options *o)
 		snprintf(errmsg, sizeof(errmsg), "probe takes no argument ('%s')", argv[first]);
 		err = -EINVAL;
 	}
-	if (!err && o->out && o->json.value && !strcmp(o->out, o->json.value)) {
-		snprintf(errmsg, sizeof(errmsg), "-o and --json name the same file ('%s')", o->out);
-		err = -EINVAL;
-	}
+	err = err ? err : sinks_options__check(&o->to, errmsg, sizeof(errmsg));
 	if (err)
 		log_error("%s; `ringside probe --help` lists the options", errmsg);
 	return err;
 }
 
-/* What the verifier says has many lines. */
-static void show_refusal(const char *text)
-{
-	size_t len;
-
-	for (; *text; text += len + (text[len] == '\n')) {
-		len = strcspn(text, "\n");
-		if (len)
-			log_verbose("%.*s", (int)len, text);
-	}
-}
-
-static int put_json(const struct survey *s, FILE *f)
-{
-	json_t *j = survey__json(s);
-	int err = 0;
-
-	if (!j)
-		return -ENOMEM;
-	/* what did not fit into memory is no error of the stream */
-	if (json_dumpf(j, f, JSON_INDENT(1)) && !ferror(f))
-		err = -ENOMEM;
-	fputc('\n', f);
-	json_decref(j);
-	return err ? err : stream__flush(f);
-}
-
 /* 0 or negative errno, after saying why. */
 static int show(struct sinks *sinks, const struct survey *s, bool verbose)
 {
-	int err = sinks->json ? put_json(s, sinks->json) : 0, flushed;
+	int err = sinks->json ? sinks__put_json(sinks, survey__json(s), JSON_INDENT(1)) : 0;
 
-	if (!err && sinks->text) {
-		err = survey__text(s, &sinks->style, verbose, sinks->text);
-		/* it knows better why a write failed */
-		flushed = !err || err == -EIO ? stream__flush(sinks->text) : 0;
-		err = flushed ? flushed : err;
-	}
-	if (err) {
-		log_error("can't write the report: %s", strerror(-err));
-		return err;
-	}
+	if (!err && sinks->text)
+		err = sinks__flush_text(sinks, survey__text(s, &sinks->style, verbose, sinks->text));
+	if (err)
+		return sinks__say(err);
 	return sinks__commit(sinks);
 }
 
 static int run(const struct probe_options *o, struct sinks *sinks)
 {
-	const struct survey_request request = { .btf_file = o->btf, .on_refusal = show_refusal };
-	const struct stat_options where = { .out = o->out, .json = o->json };
+	const struct survey_request request = { .btf_file = o->btf, .on_refusal = log_verbose_lines };
 	struct survey s;
 	char errmsg[512];
 
@@ -126,7 +89,7 @@ static int run(const struct probe_options *o, struct sinks *sinks)
 		log_error("can't set up signals: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	if (sinks__open(sinks, &where))
+	if (sinks__open(sinks, &o->to, false))
 		return EXIT_FAILED;
 	if (survey__run(&request, &s, errmsg, sizeof(errmsg))) {
 		log_error("%s", errmsg);

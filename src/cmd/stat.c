@@ -94,18 +94,6 @@ static int open_pids(struct stat_run *r)
 	return err;
 }
 
-/* What the verifier says has many lines. */
-static void show_refusal(const char *text)
-{
-	int len;
-
-	for (; *text; text += len + (text[len] == '\n')) {
-		len = (int)strcspn(text, "\n");
-		if (len)
-			log_verbose("%.*s", len, text);
-	}
-}
-
 static int open_session(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
@@ -119,7 +107,7 @@ static int open_session(struct stat_run *r)
 	so.scan = o->all || o->pids.n;
 	so.targets = r->child ? &child : r->pids.pids;
 	so.n_targets = r->child ? 1 : r->pids.n;
-	so.on_refusal = show_refusal;
+	so.on_refusal = log_verbose_lines;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
 	if (err)
@@ -173,8 +161,9 @@ static int prepare(struct stat_run *r)
 		log_error("can't set up signals: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	if (check_privileges() || sinks__open(&r->sinks, o) || open_pids(r))
+	if (check_privileges() || sinks__open(&r->sinks, &o->to, o->interval_ns) || open_pids(r))
 		return EXIT_FAILED;
+	r->sinks.style.rings = o->rings;
 	r->target = stat_options__target(o, &r->pids);
 	if (!r->target) {
 		log_error("out of memory");

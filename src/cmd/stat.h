@@ -8,17 +8,15 @@
 #include "child.h"
 #include "live.h"
 #include "options.h"
-#include "out.h"
-#include "outfile.h"
 #include "pids.h"
+#include "sinks.h"
 
 struct stat_options {
 	struct pid_list pids;
 	bool all;
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t interval_ns; /* 0: none */
-	const char *out;
-	struct optional_string json;
+	struct sinks_options to;
 	bool rings, no_doctor, quiet, verbose, as_root;
 	int fail_on; /* -1: never */
 	const char *ready_file;
@@ -36,14 +34,6 @@ char *stat_options__target(const struct stat_options *o, const struct pid_set *p
 /* Resolves the filters. 0, or the exit status after saying why. */
 int stat_options__filters(const struct stat_options *o, struct session_options *so);
 void stat_options__sizes(const struct stat_options *o, struct session_options *so);
-
-/* Where the report goes. */
-struct sinks {
-	FILE *text; /* NULL: no text */
-	FILE *json; /* NULL: no JSON */
-	struct outfile text_file, json_file;
-	struct text_options style;
-};
 
 /* What runs. */
 struct stat_run {
@@ -67,9 +57,6 @@ struct stat_run {
 };
 
 /* All return 0 or negative errno; those that talk say what went wrong themselves. */
-int sinks__open(struct sinks *s, const struct stat_options *o);
-int sinks__commit(struct sinks *s);
-void sinks__abort(struct sinks *s);
 
 /* Before anything is started: says itself nothing. */
 int stat_run__open_signals(struct stat_run *r);

@@ -26,8 +26,8 @@ static const struct option_row rows[] = {
 		"only rings of processes in this cgroup (v2), or below it"),
 	ROW('d', "duration", "SECONDS", OPTION_DURATION, duration_ns, "stop after this time: 10, 0.5, 200ms"),
 	ROW('i', "interval", "SECONDS", OPTION_DURATION, interval_ns, "print a line every so often"),
-	ROW('o', "output", "FILE", OPTION_STRING, out, "write the report to FILE instead of stdout"),
-	ROW(0, "json", "FILE", OPTION_OPTIONAL, json,
+	ROW('o', "output", "FILE", OPTION_STRING, to.out, "write the report to FILE instead of stdout"),
+	ROW(0, "json", "FILE", OPTION_OPTIONAL, to.json,
 		"JSON instead of text; with =FILE, JSON there and text as usual"),
 	ROW(0, "rings", NULL, OPTION_FLAG, rings, "a table of opcodes for every ring"),
 	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on,
@@ -82,10 +82,7 @@ int stat_options__parse(int argc, char **argv, struct stat_options *o)
 		snprintf(errmsg, sizeof(errmsg), "no PROGRAM after --");
 		err = -EINVAL;
 	}
-	if (!err && o->out && o->json.value && !strcmp(o->out, o->json.value)) {
-		snprintf(errmsg, sizeof(errmsg), "-o and --json name the same file ('%s')", o->out);
-		err = -EINVAL;
-	}
+	err = err ? err : sinks_options__check(&o->to, errmsg, sizeof(errmsg));
 	if (!err && o->pids.n && o->program) {
 		snprintf(errmsg, sizeof(errmsg), "-p and a PROGRAM exclude each other ('%s')", o->program[0]);
 		err = -EINVAL;

@@ -1,38 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The report of `stat`, whole and by intervals. */
-#include <errno.h>
-#include <string.h>
-
-#include "log.h"
 #include "stat.h"
-#include "stream.h"
 
 /* A header every so many interval lines. */
 #define HEADER_EVERY 20
-
-static int print_json(struct stat_run *r, const struct report *rep, size_t flags)
-{
-	json_t *j = report__json(rep);
-	int err = 0;
-
-	if (!j)
-		return -ENOMEM;
-	/* what did not fit into memory is no error of the stream */
-	if (json_dumpf(j, r->sinks.json, flags) && !ferror(r->sinks.json))
-		err = -ENOMEM;
-	fputc('\n', r->sinks.json);
-	err = err ? err : stream__flush(r->sinks.json);
-	json_decref(j);
-	return err;
-}
-
-/* The reason of a failed write is better known here than to those who wrote. */
-static int flush_text(struct stat_run *r, int err)
-{
-	int flushed = r->sinks.text && (!err || err == -EIO) ? stream__flush(r->sinks.text) : 0;
-
-	return flushed ? flushed : err;
-}
 
 static struct report make_report(const struct stat_run *r, const struct snapshot *s,
 	const struct diagnosis *d)
@@ -45,13 +16,6 @@ static struct report make_report(const struct stat_run *r, const struct snapshot
 	};
 }
 
-static int say(int err)
-{
-	if (err)
-		log_error("can't write the report: %s", strerror(-err));
-	return err;
-}
-
 int stat_run__interval(struct stat_run *r)
 {
 	struct snapshot now, delta;
@@ -61,11 +25,11 @@ int stat_run__interval(struct stat_run *r)
 
 	err = live__snapshot(r->live, &now);
 	if (err)
-		return say(err);
+		return sinks__say(err);
 	err = snapshot__delta(&r->last, &now, &delta);
 	if (err) {
 		snapshot__free(&now);
-		return say(err);
+		return sinks__say(err);
 	}
 	snapshot__free(&r->last);
 	r->last = now;
@@ -74,15 +38,15 @@ int stat_run__interval(struct stat_run *r)
 	err = err ? err : snapshot__limit_rings(&delta, r->o->max_report_rings);
 	rep = make_report(r, &delta, &d);
 	if (!err && r->sinks.json)
-		err = print_json(r, &rep, JSON_COMPACT | JSON_REAL_PRECISION(15));
+		err = sinks__put_json(&r->sinks, report__json(&rep), JSON_COMPACT | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text)
 		err = report__interval_text(&rep, &r->sinks.style, r->n_intervals % HEADER_EVERY == 0,
 			r->sinks.text);
-	err = flush_text(r, err);
+	err = sinks__flush_text(&r->sinks, err);
 	r->n_intervals++;
 	diagnosis__free(&d);
 	snapshot__free(&delta);
-	return say(err);
+	return sinks__say(err);
 }
 
 static bool reaches(const struct diagnosis *d, int fail_on)
@@ -104,21 +68,22 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 
 	err = live__snapshot(r->live, &s);
 	if (err)
-		return say(err);
+		return sinks__say(err);
 	if (!r->o->no_doctor)
 		err = doctor__run(&s, &d);
 	err = err ? err : snapshot__limit_rings(&s, r->o->max_report_rings);
 	rep = make_report(r, &s, &d);
 	/* with intervals, JSON is one object an interval and nothing else */
 	if (!err && r->sinks.json && !r->o->interval_ns)
-		err = print_json(r, &rep, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+		err = sinks__put_json(&r->sinks, report__json(&rep),
+			JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 	if (!err && r->sinks.text && r->o->interval_ns)
 		fputc('\n', r->sinks.text);
 	if (!err && r->sinks.text)
 		err = report__text(&rep, &r->sinks.style, r->sinks.text);
-	err = flush_text(r, err);
+	err = sinks__flush_text(&r->sinks, err);
 	*ret_findings = reaches(&d, r->o->fail_on);
 	diagnosis__free(&d);
 	snapshot__free(&s);
-	return say(err);
+	return sinks__say(err);
 }

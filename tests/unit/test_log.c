@@ -127,6 +127,25 @@ static void test_levels(void **state)
 	assert_nothing_left();
 }
 
+static void test_lines(void **state)
+{
+	char buf[256];
+
+	(void)state;
+	log_verbose_lines("not shown");
+	assert_nothing_left();
+	log_set_level(LOG_VERBOSE);
+	log_verbose_lines("\none\n\ntwo %s");
+	read_record(buf, sizeof(buf));
+	assert_string_equal(buf, "ringside: one\n");
+	read_record(buf, sizeof(buf));
+	assert_string_equal(buf, "ringside: two %s\n");
+	assert_nothing_left();
+	log_verbose_lines("");
+	assert_nothing_left();
+	log_set_level(LOG_NOTE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +153,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_control_characters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_length, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_levels, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

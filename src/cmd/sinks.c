@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Where the report of `stat` goes, and what may be drawn there. */
+/* Where a command's output goes, and what may be drawn there. */
+#include "sinks.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,6 @@
 
 #include "log.h"
 #include "parse.h"
-#include "stat.h"
 #include "stream.h"
 
 #define WIDTH_DEFAULT 80
@@ -43,7 +44,7 @@ static bool is_utf8(void)
 	return false;
 }
 
-static struct text_options style_for(FILE *f, const struct stat_options *o)
+static struct text_options style_for(FILE *f)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 	bool tty = isatty(fileno(f));
@@ -52,7 +53,6 @@ static struct text_options style_for(FILE *f, const struct stat_options *o)
 		.width = terminal_width(fileno(f)),
 		.color = tty && !(no_color && *no_color) && term && strcmp(term, "dumb"),
 		.unicode = tty && is_utf8(),
-		.rings = o->rings,
 	};
 }
 
@@ -65,10 +65,17 @@ static int open_file(const char *path, bool stream, struct outfile *ret)
 	return err;
 }
 
-int sinks__open(struct sinks *s, const struct stat_options *o)
+int sinks_options__check(const struct sinks_options *o, char *errmsg, size_t errsize)
+{
+	if (!o->out || !o->json.value || strcmp(o->out, o->json.value))
+		return 0;
+	snprintf(errmsg, errsize, "-o and --json name the same file ('%s')", o->out);
+	return -EINVAL;
+}
+
+int sinks__open(struct sinks *s, const struct sinks_options *o, bool stream)
 {
 	FILE *main_out = stdout;
-	bool stream = o->interval_ns;
 	int err;
 
 	if (o->out && strcmp(o->out, "-")) {
@@ -88,7 +95,7 @@ int sinks__open(struct sinks *s, const struct stat_options *o)
 		s->json = s->json_file.f;
 		s->text = main_out;
 	}
-	s->style = style_for(main_out, o);
+	s->style = style_for(main_out);
 	return 0;
 }
 
@@ -111,8 +118,7 @@ int sinks__commit(struct sinks *s)
 {
 	int err = commit(&s->text_file), err2 = commit(&s->json_file), err3 = stream__flush(stdout);
 
-	if (err3)
-		log_error("can't write the report: %s", strerror(-err3));
+	sinks__say(err3);
 	return err ? err : err2 ? err2 : err3;
 }
 
@@ -120,4 +126,32 @@ void sinks__abort(struct sinks *s)
 {
 	outfile__abort(&s->text_file);
 	outfile__abort(&s->json_file);
+}
+
+int sinks__put_json(struct sinks *s, json_t *j, size_t flags)
+{
+	int err = 0;
+
+	if (!j)
+		return -ENOMEM;
+	/* what did not fit into memory is no error of the stream */
+	if (json_dumpf(j, s->json, flags) && !ferror(s->json))
+		err = -ENOMEM;
+	fputc('\n', s->json);
+	json_decref(j);
+	return err ? err : stream__flush(s->json);
+}
+
+int sinks__flush_text(struct sinks *s, int err)
+{
+	int flushed = s->text && (!err || err == -EIO) ? stream__flush(s->text) : 0;
+
+	return flushed ? flushed : err;
+}
+
+int sinks__say(int err)
+{
+	if (err)
+		log_error("can't write the report: %s", strerror(-err));
+	return err;
 }
