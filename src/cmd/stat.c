@@ -115,6 +115,7 @@ static int open_session(struct stat_run *r)
 	return err;
 }
 
+/* Once the programs are attached and existing rings were looked for: either may have been in part. */
 static void note_features(const struct stat_run *r)
 {
 	const struct feature_state *f = session__features(r->session);
@@ -125,6 +126,8 @@ static void note_features(const struct stat_run *r)
 			log_verbose("%s: %s", feature_name(i), f[i].how);
 		else if (feature_is_extra(i))
 			log_verbose("%s: %s", feature_name(i), f[i].why);
+		else if (f[i].level == FEATURE_DEGRADED)
+			log_note("%s: sees %s only in part: %s", feature_name(i), feature_what(i), f[i].why);
 		else
 			log_note("%s: can't see %s: %s", feature_name(i), feature_what(i), f[i].why);
 	}
@@ -174,7 +177,6 @@ static int prepare(struct stat_run *r)
 		return status;
 	if (open_session(r))
 		return EXIT_FAILED;
-	note_features(r);
 	return EXIT_OK;
 }
 
@@ -217,6 +219,7 @@ static int start(struct stat_run *r)
 		log_error("can't start observing: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
+	note_features(r);
 	if (set_budget(r) || announce(r))
 		return EXIT_FAILED;
 	err = r->child ? child__go(r->child) : 0;

@@ -245,7 +245,8 @@ def whole_machine():
             check_equal("status", outside.wait(), 0)
             check_equal("status", subprocess.run([*enter, *line], stdout=subprocess.DEVNULL).returncode, 0)
             os.kill(only_child(o.pid), signal.SIGINT)
-            report = o.result().expect_status(0).report
+            result = o.result().expect_status(0)
+            report = result.report
     check_counts(report, 1200)
     rows = pids(report)
     check_equal("the one outside", rows[0], (None, None, outside.pid))
@@ -254,6 +255,9 @@ def whole_machine():
         feature = report["kernel"]["features"][name]
         check_equal(name, feature["state"], "degraded")
         check("namespace" in feature["why"], f"why: {feature['why']!r}")
+        notes = [note for note in result.stderr.splitlines() if note.startswith(f"ringside: {name}: ")]
+        check(len(notes) == 1 and " only in part: " in notes[0], f"notes: {result.stderr!r}")
+        check("can't see" not in result.stderr, f"notes: {result.stderr!r}")
 
 
 # --- mounts and namespaces that do not belong together ---------------------------------
