@@ -127,12 +127,15 @@ def name_among_the_children_of_a_program():
 @suite.test
 def whole_machine_while_a_program_runs():
     """-a with a PROGRAM: the filter applies to the program as to all others."""
-    with named("serve", "outside") as (path,), servers({"line": [path]}) as (outside,):
-        for comm, wanted in (("outside", set()), ("nops", {5000})):
-            report = stat("-a", "--comm", comm, "--", *workload("nops storm --count 5000"), "--out",
+    # names that nothing else on the machine has
+    other, ours = f"other{os.getpid()}", f"ours{os.getpid()}"
+    with named("serve", other) as (path,), named("nops", ours) as (program,), \
+            servers({"line": [path]}) as (outside,):
+        for comm, wanted in ((other, set()), (ours, {5000})):
+            report = stat("-a", "--comm", comm, "--", program, "storm", "--count", "5000", "--out",
                           "/dev/null").expect_status(0).report
             check_equal(f"requests of {comm}", set(requests_by_pid(report).values()) - {0}, wanted)
-            check_equal("the other's ring is there", outside.pid in requests_by_pid(report), comm == "outside")
+            check_equal("the other's ring is there", outside.pid in requests_by_pid(report), comm == other)
 
 
 # --- cgroup ----------------------------------------------------------------------------
