@@ -41,17 +41,23 @@ static __noinline u64 ctx_of_registered(u32 index)
 	return ctx_of(file);
 }
 
-/* The private data of whatever file it is: only that of our rings will be known. */
+/*
+ * The private data of whatever file it is: only that of our rings will be known. What typed pointers reach costs
+ * a load instead of a call.
+ */
 static __noinline u64 ctx_of_fd(u32 fd)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL, **files;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct files_struct *open_files = task->files;
+	struct file *file = NULL;
+	struct fdtable *table;
 
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+	if (!open_files)
 		return 0;
-	files = BPF_CORE_READ(table, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	table = open_files->fdt;
+	if (!table || fd >= table->max_fds)
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
 	return ctx_of(file);
 }
 
