@@ -107,6 +107,7 @@ static int open_session(struct stat_run *r)
 	so.scan = o->all || o->pids.n;
 	so.targets = r->child ? &child : r->pids.pids;
 	so.n_targets = r->child ? 1 : r->pids.n;
+	so.no_extras = o->no_extras;
 	so.on_refusal = log_verbose_lines;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));

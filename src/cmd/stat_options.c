@@ -33,6 +33,8 @@ static const struct option_row rows[] = {
 	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on,
 		"exit with 3 on a finding of info, warn or crit"),
 	ROW(0, "no-doctor", NULL, OPTION_FLAG, no_doctor, "numbers only, no findings"),
+	ROW(0, "no-extras", NULL, OPTION_FLAG, no_extras,
+		"cheaper: without what only functions of the kernel tell"),
 	ROW(0, "as-root", NULL, OPTION_FLAG, as_root,
 		"under sudo, run PROGRAM as root and not as the caller"),
 	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file,

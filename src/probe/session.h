@@ -31,6 +31,7 @@ struct session_options {
 	uint32_t user;
 	uint64_t cgroup_id;
 	const char *comm; /* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
+	bool no_extras;	  /* leave them out: they can cost as much as all the rest */
 	bool partial;	  /* go on without what is essential to an observation */
 	/* gets what libbpf and the verifier said of each program that was refused, and of a failure; may be NULL */
 	void (*on_refusal)(const char *text);

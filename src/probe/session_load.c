@@ -268,6 +268,15 @@ static void load_error(const struct loading *l, int err, char *errmsg, size_t er
 	}
 }
 
+static void leave_out_extras(struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < n_variants; i++)
+		if (feature_is_extra(variants[i].feature))
+			s->refused[i] = "not asked for";
+}
+
 /*
  * A kernel that lets no function be observed refuses every program for one: asked once, and not by
  * loading all that fits again for each of them.
@@ -298,7 +307,10 @@ static int load(const struct loading *l, char *errmsg, size_t errsize)
 	struct session *s = l->s;
 	int err, n;
 
-	ask_functions(l);
+	if (l->o->no_extras)
+		leave_out_extras(s);
+	else
+		ask_functions(l);
 	for (;;) {
 		plan__select(l->btf, kallsyms__lookup, l->syms, s->refused, &s->plan);
 		err = session__check_essential(s, l->o, errmsg, errsize);

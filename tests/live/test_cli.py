@@ -6,7 +6,7 @@ import subprocess
 
 import truth
 from ringside import RINGSIDE, Observer, observe, observer, rules, server, stat, workload
-from testing import Suite, check, check_equal, check_none, scratch, wait_until
+from testing import EXTRAS, Suite, check, check_equal, check_none, scratch, wait_until
 
 suite = Suite()
 
@@ -103,6 +103,19 @@ def no_doctor():
     check_equal("findings", report["findings"], None)
     asked, spared = (run(*o, "--", *DRIP).stdout for o in ([], ["--no-doctor"]))
     check("WARN" in asked and "WARN" not in spared, f"the text has findings: {spared}")
+
+
+@suite.test
+def no_extras():
+    """What they would tell is unknown, and nothing else is."""
+    result, report, want = observe("nops storm --count 600", "--no-extras")
+    check_equal("stderr", result.stderr, "")
+    check_none(truth.mismatches(report, want))
+    features = report["kernel"]["features"]
+    check_equal("states of extras", {features[name]["state"] for name in EXTRAS}, {"off"})
+    # where the kernel lacks the function, that is why
+    check("not asked for" in {features[name]["why"] for name in EXTRAS}, f"why: {features}")
+    check_equal("their numbers", {report["totals"][k] for k in truth.EXTRAS if k in report["totals"]}, {None})
 
 
 @suite.test
