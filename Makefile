@@ -40,6 +40,7 @@ SKEL := $(B)/gen/ringside.skel.h
 LIB_SRC := $(wildcard $(LAYERS:%=src/%/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 WORKLOAD_SRC := $(wildcard tests/workloads/*.c)
+BENCH_SRC := $(wildcard tests/bench/workloads/*.c)
 MAN_SRC := $(wildcard docs/man/*.1)
 SCRIPTS = $(shell grep -rlIE '^\#!/(usr/)?bin/(env +)?(ba|da)?sh' --exclude-dir=$(B) --exclude-dir=.git .)
 C_FILES = $(shell find contract bpf src tests \( -name '*.c' -o -name '*.h' \))
@@ -47,6 +48,7 @@ C_FILES = $(shell find contract bpf src tests \( -name '*.c' -o -name '*.h' \))
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 WORKLOADS := $(WORKLOAD_SRC:tests/workloads/%.c=$(B)/workloads/%)
 WORKLOADS_STATIC := $(WORKLOAD_SRC:tests/workloads/%.c=$(B)/workloads-static/%)
+BENCH_PROGRAMS := $(B)/bench/floor $(BENCH_SRC:tests/bench/workloads/%.c=$(B)/bench/%)
 # One set of objects per flavour: $(call objects,flavour)
 objects = $(LIB_SRC:src/%.c=$(B)/$(1)/%.o)
 
@@ -54,7 +56,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all static asan check demo bench unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
+.PHONY: all static asan check demo bench bench-full unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
 .PHONY: unit-programs workloads workloads-static vm-programs demo-programs bench-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
@@ -194,7 +196,7 @@ trixie: ## build on Debian 13, in a chroot from the mirror that apt uses, and ru
 	@tools/deps install trixie || true
 	@tests/trixie
 
-clang-warnings: $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) src/main.c $(WORKLOAD_SRC))
+clang-warnings: $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) src/main.c $(WORKLOAD_SRC) $(BENCH_SRC))
 
 check-sources: $(B)/ringside
 	$(call say,CHECK,'layers and sizes and scripts and docs')
@@ -214,7 +216,7 @@ lint: check-sources ## layers, file sizes, scripts, man pages, docs, clang-forma
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 
 demo-programs: all $(B)/workloads/demo
-bench-programs: all $(B)/bench/floor $(B)/bench/storm
+bench-programs: all $(BENCH_PROGRAMS)
 
 demo: ## install what is missing (as root), observe a small program with ringside
 	@CC='$(CC)' tools/deps install build demo
@@ -236,15 +238,21 @@ $(B)/bench/floor: tests/bench/floor.c $(B)/bench/floor.skel.h $(B)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -I$(B)/bench $(DEPFLAGS) $< -o $@ $(LDFLAGS) -lbpf
 
-$(B)/bench/storm: tests/bench/storm.c $(B)/flags
+$(B)/bench/%: tests/bench/workloads/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring -lpthread
 
-bench: ## what `ringside stat` costs a request, compared with empty programs (root)
+# An observer that is missing is a row that says so.
+BENCH := quick
+bench: ## what it costs to be observed, by ringside and others, in three minutes; BENCH=full takes its time (root)
 	@CC='$(CC)' tools/deps install build bench
+	@tools/deps install peers || true
 	@$(MAKE) bench-programs; rc=$$?; $(GIVE_BACK); exit $$rc
-	@tests/bench/run
+	@tests/bench/run --$(BENCH)
+
+bench-full: ## the same with more and longer rounds (root)
+	@$(MAKE) bench BENCH=full
 
 # --- the rest ---------------------------------------------------------------
 install: all ## install the program and its man pages (PREFIX, DESTDIR)
