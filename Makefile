@@ -167,12 +167,12 @@ check: ## install what is missing (as root), build everything, run all tests
 	@$(MAKE) everything; rc=$$?; $(GIVE_BACK); exit $$rc
 	@tests/run unit live vm; rc=$$?; $(GIVE_BACK); exit $$rc
 
-everything: all static asan unit-programs workloads vm-programs clang-warnings check-sources
+everything: all static asan unit-programs workloads vm-programs bench-programs clang-warnings check-sources
 
 unit: unit-programs ## unit tests, without root
 	@tests/run unit
 
-live: all static asan workloads ## tests on this kernel (root)
+live: all static asan workloads bench-programs ## tests on this kernel (root)
 	@tests/run live
 
 # A time of its own may be given: make soak SOAK_S=600
