@@ -14,15 +14,15 @@ endif
 CLANG ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 WARN := -Wall -Wextra -Werror
-LAYERS := base model probe target transport doctor out cmd
+LAYERS := base model symbols probe target transport doctor out cmd
 INCLUDES := -Icontract -I$(B)/gen $(LAYERS:%=-Isrc/%)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(CPPFLAGS) $(INCLUDES) -D_GNU_SOURCE -DRINGSIDE_VERSION='"$(VERSION)"'
 SAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # What the sanitizers insert keeps gcc from seeing how long a string can be.
 SAN += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
-LDLIBS := -lbpf -ljansson -lz -lm
-STATIC_LDLIBS := -lbpf -lelf -lz -ljansson -lm
+LDLIBS := -lbpf -ldw -lelf -ljansson -llzma -lz -lm
+STATIC_LDLIBS := -lbpf -ldw -lelf -llzma -lz -ljansson -lm
 # Header dependencies go beside each target, also for programs made in one step.
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
 
@@ -134,8 +134,8 @@ $(B)/ringside-asan: $(call objects,asan) $(B)/asan/main.o $(B)/sources
 $(B)/unit/%: tests/unit/%.c $(call objects,asan) $(B)/sources
 	@mkdir -p $(@D)
 	$(call say,UNIT,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(SAN) $(DEPFLAGS) $< $(filter %.o,$^) -o $@ $(LDFLAGS) $(LDLIBS) \
-		-lcmocka -lelf -lz
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit -DFIXTURES='"$(abspath $(B)/fixtures)"' $(SAN) $(DEPFLAGS) $< \
+		$(filter %.o,$^) -o $@ $(LDFLAGS) $(LDLIBS) -lcmocka
 
 $(B)/workloads/%: tests/workloads/%.c $(B)/flags
 	@mkdir -p $(@D)
@@ -154,7 +154,49 @@ $(B)/vm/tracepoints: tests/vm/tracepoints.c $(call objects,plain) $(B)/sources
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -static $(DEPFLAGS) $< $(filter %.o,$^) -o $@ $(LDFLAGS) $(STATIC_LDLIBS)
 
-unit-programs: $(UNIT)
+# Programs with and without debug information, and a library whose own is elsewhere (found by checksum).
+SPOT := $(B)/fixtures/spot
+SPOT_LIB := $(B)/fixtures/libspot.so
+FIXTURES := $(B)/fixtures/id/libspot.so $(SPOT)-pie $(SPOT)-fixed $(SPOT)-noranges $(SPOT)-zipped $(SPOT)-stripped $(SPOT)-mini
+SPOT_FLAGS = -std=gnu11 $(WARN) -D_GNU_SOURCE -O2 -g -fno-lto -Itests/fixtures -Wl,--build-id=none
+
+$(SPOT_LIB): tests/fixtures/spot_library.c tests/fixtures/spot.h $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(SPOT_FLAGS) -shared -fPIC -Wl,-soname,$(@F) $< -o $@.full
+	$(Q)objcopy --only-keep-debug $@.full $@.debug
+	$(Q)objcopy --strip-all --add-gnu-debuglink=$@.debug $@.full $@
+
+# The same with a build-id.
+$(B)/fixtures/id/libspot.so: $(SPOT_LIB)
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(SPOT_FLAGS) -Wl,--build-id=0x1234567890abcdef -shared -fPIC tests/fixtures/spot_library.c -o $@.full
+	$(Q)objcopy --only-keep-debug $@.full $(@D)/34567890abcdef.debug
+	$(Q)objcopy --strip-all $@.full $@
+
+$(SPOT)-pie: SPOT_KIND := -fPIE -pie
+$(SPOT)-fixed: SPOT_KIND := -fno-pie -no-pie
+$(SPOT)-pie $(SPOT)-fixed: tests/fixtures/spot.c $(SPOT_LIB)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(SPOT_FLAGS) $(SPOT_KIND) $< -o $@ $(SPOT_LIB).full -ldl -Wl,--enable-new-dtags,-rpath,'$$ORIGIN'
+
+$(SPOT)-noranges: $(SPOT)-pie
+	$(Q)objcopy --remove-section=.debug_aranges $< $@
+
+$(SPOT)-zipped: $(SPOT)-pie
+	$(Q)objcopy --compress-debug-sections=zlib $< $@
+
+# As Fedora does: a packed symbol table and nothing else.
+$(SPOT)-mini: $(SPOT)-pie
+	$(Q)objcopy --strip-debug $< $@.symbols
+	$(Q)xz -f -k $@.symbols
+	$(Q)objcopy --strip-all --add-section .gnu_debugdata=$@.symbols.xz $< $@
+
+$(SPOT)-stripped: $(SPOT)-pie
+	$(Q)objcopy --strip-all $< $@
+
+unit-programs: $(UNIT) $(FIXTURES)
 workloads: $(WORKLOADS)
 workloads-static: $(WORKLOADS_STATIC)
 
