@@ -160,10 +160,10 @@ SPOT_LIB := $(B)/fixtures/libspot.so
 FIXTURES := $(B)/fixtures/id/libspot.so $(SPOT)-pie $(SPOT)-fixed $(SPOT)-noranges $(SPOT)-zipped $(SPOT)-stripped $(SPOT)-mini
 SPOT_FLAGS = -std=gnu11 $(WARN) -D_GNU_SOURCE -O2 -g -fno-lto -Itests/fixtures -Wl,--build-id=none
 
-$(SPOT_LIB): tests/fixtures/spot_library.c tests/fixtures/spot.h $(B)/flags
+$(SPOT_LIB): tests/fixtures/spot_library.c tests/fixtures/spot_library.map tests/fixtures/spot.h $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(SPOT_FLAGS) -shared -fPIC -Wl,-soname,$(@F) $< -o $@.full
+	$(Q)$(CC) $(SPOT_FLAGS) -shared -fPIC -Wl,-soname,$(@F),--version-script=$(<:.c=.map) $< -o $@.full
 	$(Q)objcopy --only-keep-debug $@.full $@.debug
 	$(Q)objcopy --strip-all --add-gnu-debuglink=$@.debug $@.full $@
 
@@ -171,7 +171,7 @@ $(SPOT_LIB): tests/fixtures/spot_library.c tests/fixtures/spot.h $(B)/flags
 $(B)/fixtures/id/libspot.so: $(SPOT_LIB)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(SPOT_FLAGS) -Wl,--build-id=0x1234567890abcdef -shared -fPIC tests/fixtures/spot_library.c -o $@.full
+	$(Q)$(CC) $(SPOT_FLAGS) -Wl,--build-id=0x1234567890abcdef -shared -fPIC -Wl,--version-script=tests/fixtures/spot_library.map tests/fixtures/spot_library.c -o $@.full
 	$(Q)objcopy --only-keep-debug $@.full $(@D)/34567890abcdef.debug
 	$(Q)objcopy --strip-all $@.full $@
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int open_path(int dir, const char *path, bool inside)
+int image__open_path(int dir, const char *path, bool inside)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC };
 	int fd;
@@ -27,7 +27,7 @@ int image__open_file(int dir, const char *path, bool inside)
 {
 	char again[32];
 	struct stat st;
-	int place = open_path(dir, path, inside), fd;
+	int place = image__open_path(dir, path, inside), fd;
 
 	if (place < 0)
 		return place;
@@ -185,6 +185,17 @@ int image__section(const struct image *img, const char *name, struct image_part 
 		return -ENOENT;
 	*ret = (struct image_part){ .bytes = data->d_buf, .size = data->d_size };
 	return 0;
+}
+
+const char *image__section_name(const struct image *img, size_t section)
+{
+	Elf_Scn *scn = img->elf ? elf_getscn(img->elf, section) : NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || elf_getshdrstrndx(img->elf, &names))
+		return NULL;
+	return elf_strptr(img->elf, names, sh.sh_name);
 }
 
 static int find_build_id(Elf_Data *notes, struct image_part *ret)

@@ -16,15 +16,16 @@ struct image {
 	bool mapped; /* bytes are a file, which may shrink: to be read inside of guard__run() only */
 };
 
-/* The bytes of a symbol, a note, a name: in the image, valid until it is closed. */
+/* The bytes of a section, a note, a note, a name: in the image, valid until it is closed. */
 struct image_part {
 	const void *bytes;
 	size_t size;
 };
 
+/* O_PATH. With `inside` all links on the way are below dir, as for whom dir is the root. */
+int image__open_path(int dir, const char *path, bool inside);
 /*
- * Opens a regular file for reading without waiting and without the side effects that devices have. With
- * `inside`, path is below the directory dir, and so are all links on the way, as for whom dir is the root.
+ * Opens a regular file for reading without waiting and without the side effects that devices have.
  * A file descriptor; -EINVAL: not a regular file; other negative errno.
  */
 int image__open_file(int dir, const char *path, bool inside);
@@ -45,6 +46,8 @@ int image__to_file_offset(const struct image *img, uint64_t vaddr, uint64_t *ret
 /* A section with contents. 0; -ENOENT. */
 int image__section(const struct image *img, const char *name, struct image_part *ret);
 bool image__has_section(const struct image *img, const char *name);
+/* NULL: it has none. */
+const char *image__section_name(const struct image *img, size_t section);
 /* 0; -ENOENT. */
 int image__build_id(const struct image *img, struct image_part *ret);
 bool image__same_build_id(const struct image *a, const struct image *b);
