@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard.h"
+
 /* Compressed sections are unpacked as a whole, and anybody may claim any size. */
 #define UNPACKED_MAX_BYTES (512U << 20)
 #define RANGES_MAX (4U << 20)
@@ -59,6 +61,9 @@ int lines__open(const struct image *img, const struct image *shared, struct line
 	if (shared && shared->elf && unpacks_small(shared))
 		l->shared = dwarf_begin_elf(shared->elf, DWARF_C_READ, NULL);
 	dwarf_setalt(l->dwarf, l->shared);
+	dwarf_new_oom_handler(l->dwarf, guard__leave);
+	if (l->shared)
+		dwarf_new_oom_handler(l->shared, guard__leave);
 	*ret = l;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Source lines and inlined functions, from DWARF. */
+/* Source lines and inlined functions, from DWARF. To be called inside of guard__run(). */
 #ifndef RINGSIDE_LINES_H
 #define RINGSIDE_LINES_H
 

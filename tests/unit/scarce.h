@@ -6,6 +6,7 @@
 #ifndef RINGSIDE_TEST_SCARCE_H
 #define RINGSIDE_TEST_SCARCE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,8 +35,10 @@ static bool allocation_fails(void)
 {
 	if (!scarce)
 		return false;
-	if (allocations_left == 0)
+	if (allocations_left == 0) {
+		errno = ENOMEM;
 		return true;
+	}
 	allocations_left--;
 	return false;
 }
