@@ -2,6 +2,7 @@
 /* Functions by pattern: which, where in the file, and what is said when there are none. */
 #include "binary.h"
 #include "functions.h"
+#include "rng.h"
 #include "spots.h"
 #include "suggest.h"
 
@@ -208,6 +209,47 @@ static void test_ambiguous(void **state)
 	spots__stop(&s);
 }
 
+/* Anybody's file: whatever is in it, there is an answer. */
+static void test_corrupt_files(void **state)
+{
+	static unsigned char bytes[1 << 20], changed[1 << 20];
+	char path[96], pattern[128], why[FUNCTIONS_WHY_LEN];
+	struct fixture *fx = *state;
+	struct rng rng = { 4711 };
+	struct functions f;
+	FILE *file = fopen(FIXTURES "/libspot.so.full", "re");
+	size_t n;
+
+	assert_non_null(file);
+	n = fread(bytes, 1, sizeof(bytes), file);
+	assert_true(n > 0 && n < sizeof(bytes));
+	fclose(file);
+	snprintf(path, sizeof(path), "%s/corrupt", fx->dir);
+	snprintf(pattern, sizeof(pattern), "%s:*", path);
+	for (int round = 0; round < 300; round++) {
+		memcpy(changed, bytes, n);
+		/* mostly the ELF header, and the section headers at the end */
+		for (uint64_t i = rng__next(&rng) % 16; i < 16; i++) {
+			uint64_t at = rng__log_uniform(&rng, 12) % n;
+
+			changed[rng__next(&rng) & 1 ? at : n - 1 - at] = (unsigned char)rng__next(&rng);
+		}
+		file = fopen(path, "we");
+		assert_non_null(file);
+		assert_int_equal(fwrite(changed, 1, n - (rng__next(&rng) & 1) * (rng__next(&rng) % n), file) >
+					 0,
+			1);
+		assert_int_equal(fclose(file), 0);
+		why[0] = '\0';
+		if (functions__find(pattern, 0, 0, &f, why)) {
+			assert_true(why[0] != '\0');
+			continue;
+		}
+		assert_true(f.n > 0 && f.n <= FUNCTIONS_MAX);
+		functions__free(&f);
+	}
+}
+
 static void test_library_names(void **state)
 {
 	(void)state;
@@ -259,6 +301,7 @@ int main(void)
 		TEST(test_names),
 		TEST(test_deleted),
 		TEST(test_ambiguous),
+		TEST(test_corrupt_files),
 		cmocka_unit_test(test_library_names),
 		cmocka_unit_test(test_suggestions),
 	};
