@@ -24,28 +24,25 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Of a C++ name as much as leaves room for the rest. */
+#define NAME_SHOWN 180
+
 char *frame__text(char buf[FRAME_TEXT_LEN], const struct frame *f)
 {
-	FILE *out = fmemopen(buf, FRAME_TEXT_LEN, "w");
+	char where[FRAME_TEXT_LEN / 4] = "";
 
-	if (!out) {
-		snprintf(buf, FRAME_TEXT_LEN, "0x%" PRIx64, f->addr);
-		return buf;
-	}
-	if (f->function) {
-		if (f->inlined)
-			fprintf(out, "%s in ", f->inlined);
-		fprintf(out, "%s+0x%" PRIx64, f->function, f->function_offset);
-		if (f->file)
-			fprintf(out, " (%s:%d)", base_name(f->file), f->line);
-		else if (f->module)
-			fprintf(out, " [%s]", base_name(f->module));
-	} else if (f->kind == FRAME_ELF || f->kind == FRAME_FILE) {
-		fprintf(out, "%s+0x%" PRIx64, base_name(f->module), f->offset);
-	} else {
-		fprintf(out, "%s%s0x%" PRIx64, f->module ? f->module : "", f->module ? " " : "", f->addr);
-	}
-	fclose(out);
-	buf[FRAME_TEXT_LEN - 1] = '\0';
+	if (f->function && f->file)
+		snprintf(where, sizeof(where), " (%s:%d)", base_name(f->file), f->line);
+	else if (f->function && f->module)
+		snprintf(where, sizeof(where), " [%s]", base_name(f->module));
+	if (f->function)
+		snprintf(buf, FRAME_TEXT_LEN, "%.*s%s%.*s+0x%" PRIx64 "%s", NAME_SHOWN,
+			f->inlined ? f->inlined : "", f->inlined ? " in " : "", NAME_SHOWN, f->function,
+			f->function_offset, where);
+	else if (f->kind == FRAME_ELF || f->kind == FRAME_FILE)
+		snprintf(buf, FRAME_TEXT_LEN, "%s+0x%" PRIx64, base_name(f->module), f->offset);
+	else
+		snprintf(buf, FRAME_TEXT_LEN, "%s%s0x%" PRIx64, f->module ? f->module : "",
+			f->module ? " " : "", f->addr);
 	return buf;
 }

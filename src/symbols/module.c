@@ -173,11 +173,21 @@ struct question {
 	struct module_answer *answer;
 };
 
+static int copy_part(const char *s, size_t len, char **ret)
+{
+	*ret = strndup(s, len);
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int copy(const char *s, char **ret)
 {
-	if (s)
-		*ret = strdup(s);
-	return s && !*ret ? -ENOMEM : 0;
+	return s ? copy_part(s, strlen(s), ret) : 0;
+}
+
+/* Without the version that the linker puts behind it. */
+static int copy_function(const char *s, char **ret)
+{
+	return s ? copy_part(s, strcspn(s, "@"), ret) : 0;
 }
 
 static int find(void *arg)
@@ -198,7 +208,8 @@ static int find(void *arg)
 	}
 	a->line = info.line;
 	/* the names are in the file: they too may be gone */
-	if (copy(function, &a->function) || copy(info.inlined, &a->inlined) || copy(info.file, &a->file))
+	if (copy_function(function, &a->function) || copy(info.inlined, &a->inlined) ||
+		copy(info.file, &a->file))
 		return -ENOMEM;
 	return 0;
 }

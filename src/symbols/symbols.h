@@ -58,7 +58,7 @@ void symbols__forget(struct symbols *s, pid_t pid);
 /*
  * Fills ret[i] for addrs[i], a stack from its innermost frame on: all but the first are return addresses, and what
  * is looked up is the call before them. Remembers the process if it was not, and once more if something is mapped
- * where nothing was. ret is free with frames__free().
+ * where nothing was. To be freed with frames__free().
  * 0; -ESRCH: not remembered, and gone; other negative errno. ret is untouched on failure.
  */
 int symbols__resolve(struct symbols *s, pid_t pid, const uint64_t *addrs, size_t n, struct frame *ret);
@@ -71,7 +71,7 @@ size_t symbols__modules_refused(const struct symbols *s);
 #define FRAME_TEXT_LEN 512
 
 /*
- * One line for people, cut if it is too long; returns buf:
+ * One line for people, long names cut; returns buf:
  *   inlined in function+0x1c (file.c:12), function+0x1c [libx.so], libx.so+0x1234, [anon] 0x7f00..., 0x7f00...
  */
 char *frame__text(char buf[FRAME_TEXT_LEN], const struct frame *f);

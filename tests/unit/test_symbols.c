@@ -88,6 +88,30 @@ static void test_stripped(void **state)
 	spots__stop(&s);
 }
 
+static void test_text(void **state)
+{
+	char text[FRAME_TEXT_LEN], name[700] = "";
+	struct frame f = { .kind = FRAME_ELF, .addr = 0x7f12, .module = "/lib/libx.so", .offset = 0x12 };
+
+	(void)state;
+	assert_string_equal(frame__text(text, &f), "libx.so+0x12");
+	f.function = "work";
+	f.function_offset = 10;
+	assert_string_equal(frame__text(text, &f), "work+0xa [libx.so]");
+	f.inlined = "step";
+	f.file = "../src/x.c";
+	f.line = 7;
+	assert_string_equal(frame__text(text, &f), "step in work+0xa (x.c:7)");
+	memset(name, 'n', sizeof(name) - 1);
+	f.inlined = f.function = name;
+	frame__text(text, &f);
+	assert_string_equal(text + strlen(text) - 13, "n+0xa (x.c:7)");
+	f = (struct frame){ .kind = FRAME_ANONYMOUS, .addr = 0x7f12, .module = "[anon]" };
+	assert_string_equal(frame__text(text, &f), "[anon] 0x7f12");
+	f = (struct frame){ .kind = FRAME_UNKNOWN, .addr = 0x7f12 };
+	assert_string_equal(frame__text(text, &f), "0x7f12");
+}
+
 /* Without the debug file what the library exports is known, and what it hides is not taken for that. */
 static void test_exports_only(void **state)
 {
@@ -353,6 +377,7 @@ int main(void)
 		TEST(test_packed_symbols),
 		TEST(test_offsets),
 		TEST(test_stripped),
+		cmocka_unit_test(test_text),
 		TEST(test_exports_only),
 		TEST(test_wrong_debug_file),
 		TEST(test_no_file),
