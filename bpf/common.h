@@ -35,4 +35,11 @@
 /* A slow-path function in a header, which not every file that includes it needs. */
 #define SHARED static __noinline __attribute__((unused))
 
+/*
+ * The same for one that takes numbers and returns one: the verifier goes through it once and forgets what it
+ * returned; through a static one at each call, and on from there once for each result. Weak: every file has a
+ * copy, and one stays.
+ */
+#define VERIFIED_ONCE __weak __noinline
+
 #endif

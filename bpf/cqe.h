@@ -14,7 +14,7 @@ struct completion {
 	u32 cflags;
 };
 
-static __noinline int count_errno(u32 ring_uid, u32 op, s32 res)
+VERIFIED_ONCE int count_errno(u32 ring_uid, u32 op, s32 res)
 {
 	struct rs_errno_key key = { .ring_uid = ring_uid, .op = op, .err = -res };
 	u64 one = 1, *n;

@@ -102,7 +102,7 @@ static __always_inline void end_request(const struct completion *c, struct rs_ri
 	se = series_at(sidx);
 	/* an io_kiocb that another ring, not ours to count, has by now; user_data can't tell: POLL_REMOVE changes it */
 	if (!r || !se || (r->ctx != c->ctx && RS_RING_IDX(r->uid))) {
-		end_unseen(s);
+		end_unseen(s->ring_uid, s->series, s->flags, s->user_data);
 		slot_free(s);
 		end_without_slot(c->ctx, c->req, c->res);
 		return;

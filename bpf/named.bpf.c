@@ -241,7 +241,7 @@ int BPF_PROG(rs_punt_named, void *ring_ctx, int rw, void *req)
 	n->flags |= RS_SLOT_PUNTED;
 	n->punt_ns = bpf_ktime_get_ns();
 	count_punt(series_at(n->series), n->flags);
-	return note_wq(BPF_CORE_READ(k, task, io_uring, io_wq));
+	return note_wq((u64)BPF_CORE_READ(k, task, io_uring, io_wq));
 }
 
 SEC("?tp_btf/io_uring_poll_arm")

@@ -10,9 +10,10 @@
 
 /*
  * Whether the io_kiocb at `req` is the one: of this ring, with this user_data and result, and, when
- * `slot`, in flight by the slot table. Reads may hit memory that is no io_kiocb any more.
+ * `slot`, in flight by the slot table. Reads may hit memory that is no io_kiocb any more. Takes a pointer, which
+ * a function of its own may since 5.13: older than the overflow event.
  */
-static __noinline bool is_the_request(u64 req, const struct completion *c, bool slot)
+VERIFIED_ONCE bool is_the_request(u64 req, const struct completion *c, bool slot)
 {
 	struct io_kiocb *k = (void *)req;
 	struct place p;
@@ -71,7 +72,7 @@ static __noinline u64 walk(u64 req, struct walk *w)
 }
 
 /* What an io-wq worker works on. */
-static __noinline u64 worked_on(void)
+VERIFIED_ONCE u64 worked_on(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct io_worker *w;
@@ -129,7 +130,7 @@ static __noinline u64 find_slotless(struct rs_ring *r, struct walk *w)
 	return req ? req : walk(first_completing(w->c.ctx), w);
 }
 
-static __noinline int remember_overflow(u32 ring_uid, u64 user_data)
+VERIFIED_ONCE int remember_overflow(u32 ring_uid, u64 user_data)
 {
 	struct rs_overflow_key key = { .ring_uid = ring_uid, .user_data = user_data };
 	u64 one = 1, *n;

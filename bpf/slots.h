@@ -40,6 +40,12 @@ static __always_inline u32 in_group(u32 i)
 	return i;
 }
 
+/* The same, but unknown to the verifier: else it goes on from a scan once for each slot where that may end. */
+static __always_inline u32 any_index(u32 i)
+{
+	return i + rs.zero;
+}
+
 /* Index in its group of the slot that holds key, RS_GROUP if none. */
 static __noinline u32 group_scan(struct rs_hot_group *g, u64 key)
 {
@@ -57,13 +63,13 @@ static __noinline u32 group_scan(struct rs_hot_group *g, u64 key)
 /* Looks where a request may be besides its home; p is moved along. */
 static __always_inline struct rs_hot *slot_search(struct place *p, u64 req, u32 *ret_idx)
 {
-	u32 i = group_scan(p->g, req), other;
+	u32 i = any_index(group_scan(p->g, req)), other;
 
 	if (i >= RS_GROUP) {
 		other = rs_place_other(p->hash, rs_config.group_mask);
 		p->group = other;
 		p->g = hot_group(other);
-		i = group_scan(p->g, req);
+		i = any_index(group_scan(p->g, req));
 		if (i >= RS_GROUP || !p->g)
 			return NULL;
 	}
@@ -112,7 +118,7 @@ static __always_inline bool series_is_shared(u32 idx)
  * The series of (ring, op, kind), made when first asked for. Several CPUs may ask at once: the map
  * decides. 0: none left.
  */
-SHARED u32 series_make(u32 ring_uid, u32 op, u32 kind)
+VERIFIED_ONCE u32 series_make(u32 ring_uid, u32 op, u32 kind)
 {
 	struct rs_series_key key = { .ring_uid = ring_uid, .op = op, .kind = kind };
 	u32 idx, *known = bpf_map_lookup_elem(&rs_series_index, &key);

@@ -31,7 +31,7 @@ static __noinline int punt_without_slot(struct io_kiocb *req)
 	if (f & REQ_F_IO_DRAIN)
 		flags |= RS_SLOT_DRAIN;
 	count_punt(series_at(series_of(r, BPF_CORE_READ(req, opcode))), flags);
-	return note_wq(wq_of(req));
+	return note_wq((u64)wq_of(req));
 }
 
 /* io_uring_queue_async_work(io_kiocb *, ...): later arguments changed, the first did not since 6.1. */
@@ -56,7 +56,7 @@ int BPF_PROG(rs_punt, struct io_kiocb *req)
 	if (cg)
 		cg->s[in_group(i)].punt_ns = bpf_ktime_get_ns();
 	count_punt(series_at(s->series), s->flags);
-	return note_wq(wq_of(req));
+	return note_wq((u64)wq_of(req));
 }
 
 SEC("?tp_btf/io_uring_poll_arm")

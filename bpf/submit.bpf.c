@@ -36,7 +36,7 @@ static __noinline bool slot_retake(struct rs_hot *s, u64 key, u64 req)
 {
 	if (!s || __sync_val_compare_and_swap(&s->key, key, RS_KEY_BUSY) != key)
 		return false;
-	end_unseen(s);
+	end_unseen(s->ring_uid, s->series, s->flags, s->user_data);
 	/* ring 0 is never gone: nobody else takes it for dead before its new ring is written */
 	s->ring_uid = 0;
 	s->key = req;
@@ -80,16 +80,16 @@ static __noinline struct rs_hot *slot_claim_slow(u32 req_low, u64 req)
 	if (s && slot_retake(s, req, req))
 		return s;
 	other = hot_group(rs_place_other(hash, rs_config.group_mask));
-	i = group_claim(g, req);
+	i = any_index(group_claim(g, req));
 	if (i < RS_GROUP)
 		return &g->s[in_group(i)];
-	i = group_claim(other, req);
+	i = any_index(group_claim(other, req));
 	if (i < RS_GROUP && other)
 		return &other->s[in_group(i)];
-	i = group_evict(g, req);
+	i = any_index(group_evict(g, req));
 	if (i < RS_GROUP)
 		return &g->s[in_group(i)];
-	i = group_evict(other, req);
+	i = any_index(group_evict(other, req));
 	return i < RS_GROUP && other ? &other->s[in_group(i)] : NULL;
 }
 

@@ -49,7 +49,7 @@ static __noinline int tag_release(struct rs_tag_key *key, struct rs_tag *t)
 }
 
 /* A request under this user_data is gone. */
-SHARED int tag_drop(u32 ring_uid, u32 kind, u64 user_data)
+VERIFIED_ONCE int tag_drop(u32 ring_uid, u32 kind, u64 user_data)
 {
 	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = kind, .user_data = user_data };
 
@@ -57,7 +57,7 @@ SHARED int tag_drop(u32 ring_uid, u32 kind, u64 user_data)
 }
 
 /* The request known as `from` may from now on be known as `to`. */
-SHARED int tag_rename(u32 ring_uid, u64 from, u64 to)
+VERIFIED_ONCE int tag_rename(u32 ring_uid, u64 from, u64 to)
 {
 	struct rs_tag_key key = { .ring_uid = ring_uid, .kind = RS_TAG_MULTI, .user_data = from };
 	struct rs_tag copy, *t;

@@ -47,20 +47,16 @@ static __noinline bool take_rejected(struct rs_ring *r, u64 req)
  * The slot's io_kiocb has been used for something else, or its ring is gone: its request ended
  * without io_uring_complete. Its CQE overflowed, or it had none.
  */
-SHARED int end_unseen(struct rs_hot *s)
+VERIFIED_ONCE int end_unseen(u32 ring_uid, u32 series, u32 flags, u64 user_data)
 {
-	struct rs_series *se;
-	struct rs_ring *r;
+	struct rs_ring *r = ring_by_uid(ring_uid);
+	struct rs_series *se = series_at(series);
 	bool overflowed;
 
-	if (!s)
-		return 0;
-	r = ring_by_uid(s->ring_uid);
-	se = series_at(s->series);
 	if (!r || !se)
 		return 0;
-	overflowed = take_overflowed(r, s->user_data);
-	if (s->flags & RS_SLOT_REJECTED) {
+	overflowed = take_overflowed(r, user_data);
+	if (flags & RS_SLOT_REJECTED) {
 		/* without a CQE: a refused follower of a chain that fails with IOSQE_CQE_SKIP_SUCCESS */
 		if (!overflowed)
 			return 0;
@@ -69,8 +65,8 @@ SHARED int end_unseen(struct rs_hot *s)
 		ATOMIC_ADD(&r->c[RS_RC_OVERFLOW_ENDS], -1);
 		return 0;
 	}
-	if (s->flags & RS_SLOT_MULTI)
-		tag_drop(s->ring_uid, RS_TAG_MULTI, s->user_data);
+	if (flags & RS_SLOT_MULTI)
+		tag_drop(ring_uid, RS_TAG_MULTI, user_data);
 	if (overflowed)
 		ATOMIC_ADD(&se->c[RS_SC_OVERFLOWED], 1);
 	else

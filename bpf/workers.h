@@ -22,8 +22,9 @@ static __noinline int count_punt(struct rs_series *se, u32 slot_flags)
 }
 
 /* io-wq belongs to a task; the counts include workers that are being created. */
-static __noinline int note_wq(struct io_wq *wq)
+VERIFIED_ONCE int note_wq(u64 io_wq)
 {
+	struct io_wq *wq = (void *)io_wq;
 	struct io_wq___wqe *old = (void *)wq;
 	struct rs_workers fresh = {}, *w;
 	struct task_struct *owner;
@@ -68,9 +69,9 @@ static __always_inline void note_worker(struct task_struct *task)
 	struct io_worker___wqe *old = (void *)worker;
 
 	if (bpf_core_field_exists(worker->wq))
-		note_wq(BPF_CORE_READ(worker, wq));
+		note_wq((u64)BPF_CORE_READ(worker, wq));
 	else
-		note_wq(BPF_CORE_READ(old, wqe, wq));
+		note_wq((u64)BPF_CORE_READ(old, wqe, wq));
 }
 
 #endif

@@ -305,7 +305,8 @@ struct rs_global {
 	__u32 refresh;	    /* the iterators look again at known rings, and for no others */
 	__u64 sample_scale; /* of rs_sample_gap(); 0: every request is timed */
 	__u32 own_pid; /* ringside, while it measures its own cost; in the initial pid namespace; 0: not now */
-	__u32 pad0[11];
+	__u32 zero;    /* always, and the verifier does not know */
+	__u32 pad0[10];
 	/* losses, atomic */
 	__u64 errnos_full;   /* errors whose errno found no place */
 	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */
