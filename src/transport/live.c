@@ -32,7 +32,10 @@ int live__start(struct session *s, size_t n_listed, struct live **ret)
 	l->has_proc = pidns__owns_proc();
 	l->retired.max = n_listed > LIVE_LISTED_MIN ? n_listed : LIVE_LISTED_MIN;
 	l->tracks = calloc(session__tables(s)->n_rings, sizeof(*l->tracks));
-	if (!l->tracks) {
+	l->met = calloc(session__tables(s)->n_rings, sizeof(*l->met));
+	if (!l->tracks || !l->met) {
+		free(l->tracks);
+		free(l->met);
 		free(l);
 		return -ENOMEM;
 	}
@@ -221,5 +224,6 @@ void live__free(struct live *l)
 	retired__free(&l->retired);
 	cgroup_names__free(&l->cgroups);
 	free(l->tracks);
+	free(l->met);
 	free(l);
 }

@@ -17,11 +17,36 @@ static uint32_t state_in_table(const struct rs_ring *r)
 	return __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 }
 
+static int compare_new(const void *a, const void *b)
+{
+	const struct new_ring *x = a, *y = b;
+
+	if (x->created_ns != y->created_ns)
+		return x->created_ns < y->created_ns ? -1 : 1;
+	return x->idx < y->idx ? -1 : x->idx > y->idx;
+}
+
+/* Numbers them in the order of their creation: an entry used again says nothing of that. */
+static void meet(struct live *l, size_t n)
+{
+	const struct session_tables *t = session__tables(l->s);
+	size_t i;
+
+	qsort(l->met, n, sizeof(*l->met), compare_new);
+	for (i = 0; i < n; i++) {
+		uint32_t idx = l->met[i].idx;
+
+		track__begin(&l->tracks[idx], &t->rings[idx], l->next_id++, l->start_ns, l->has_proc,
+			&l->cgroups);
+	}
+	l->n_seen += n;
+}
+
 size_t live_rings__track(struct live *l)
 {
 	const struct session_tables *t = session__tables(l->s);
 	int exits = session__maps(l->s)->sq_exits;
-	size_t used = 0;
+	size_t used = 0, n_new = 0;
 	uint32_t i;
 
 	for (i = 1; i < t->n_rings; i++) {
@@ -30,12 +55,13 @@ size_t live_rings__track(struct live *l)
 		if (state_in_table(r) == RS_RING_FREE)
 			continue;
 		used++;
-		if (l->tracks[i].uid != r->uid) {
-			track__begin(&l->tracks[i], r, l->next_id++, l->start_ns, l->has_proc, &l->cgroups);
-			l->n_seen++;
-		}
-		track__sample(&l->tracks[i], r, exits);
+		if (l->tracks[i].uid != r->uid)
+			l->met[n_new++] = (struct new_ring){ r->created_ns, i };
 	}
+	meet(l, n_new);
+	for (i = 1; i < t->n_rings; i++)
+		if (l->tracks[i].uid)
+			track__sample(&l->tracks[i], &t->rings[i], exits);
 	return used;
 }
 

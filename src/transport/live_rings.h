@@ -9,8 +9,14 @@
 #include "retired.h"
 #include "track.h"
 
+struct new_ring {
+	uint64_t created_ns; /* 0: before it was met */
+	uint32_t idx;
+};
+
 struct live {
 	struct session *s;
+	struct new_ring *met; /* room for as many as there are entries */
 	struct track *tracks; /* by index of the ring table */
 	struct cgroup_names cgroups;
 	uint32_t next_id;
