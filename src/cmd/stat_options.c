@@ -40,9 +40,9 @@ static const struct option_row rows[] = {
 	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file,
 		"create FILE once everything is being observed"),
 	ROW(0, "max-inflight", "N", OPTION_COUNT, max_inflight,
-		"requests in flight that can be timed (65536)", .max = 1u << 24),
-	ROW(0, "max-rings", "N", OPTION_COUNT, max_rings, "rings at a time that can be told apart (2048)",
-		.max = 32767),
+		"requests in flight that can be timed (65536 or so)", .max = 1u << 24),
+	ROW(0, "max-rings", "N", OPTION_COUNT, max_rings,
+		"rings at a time that can be told apart (2048 or so)", .max = 32767),
 	ROW(0, "max-report-rings", "N", OPTION_COUNT, max_report_rings,
 		"rings listed in the report, the busiest (1024)", .max = UINT32_MAX),
 	ROW(0, "sample", "N", OPTION_COUNT, sample, "time one request in N; all are counted (1)",
@@ -70,8 +70,6 @@ int stat_options__parse(int argc, char **argv, struct stat_options *o)
 	int first, err;
 
 	o->fail_on = -1;
-	o->max_inflight = SESSION_DEFAULT_INFLIGHT;
-	o->max_rings = SESSION_DEFAULT_RINGS;
 	o->max_report_rings = 1024;
 	err = options__parse(rows, n_rows, argc, argv, o, &first, errmsg, sizeof(errmsg));
 	if (err == 1) {
@@ -208,13 +206,14 @@ int stat_options__filters(const struct stat_options *o, struct session_options *
 
 void stat_options__sizes(const struct stat_options *o, struct session_options *so)
 {
-	so->max_inflight = (uint32_t)o->max_inflight;
-	so->max_rings = (uint32_t)o->max_rings;
+	struct machine m;
+
 	so->sample = (uint32_t)o->sample;
 	if (o->budget > 0)
 		so->sample = BUDGET_FIRST_SAMPLE;
-	/* most rings use few opcodes; a small table is meant to be small */
-	so->max_series = so->max_rings * (so->max_rings < SESSION_DEFAULT_RINGS ? 2 : 4);
-	if (so->max_series > SESSION_MAX_SERIES)
-		so->max_series = SESSION_MAX_SERIES;
+	machine__read(&m);
+	so->max = (struct table_sizes){ (uint32_t)o->max_inflight, (uint32_t)o->max_rings, 0 };
+	table_sizes__choose(&m, &so->max);
+	log_verbose("room for %u requests in flight, %u rings, %u pairs of ring and opcode", so->max.inflight,
+		so->max.rings, so->max.series);
 }

@@ -15,17 +15,16 @@
 #include "cost.h"
 #include "sampling.h"
 #include "select.h"
+#include "sizes.h"
 
 struct session_options {
 	bool all;	      /* watch every ring, else only those of the targets */
 	bool scan;	      /* look for rings that exist already */
 	const pid_t *targets; /* process ids, in our pid namespace */
 	size_t n_targets;
-	uint32_t pid_ns;       /* our pid namespace: its inode, 0: the initial one */
-	uint32_t max_inflight; /* slots, rounded up to a power of 2 */
-	uint32_t max_rings;
-	uint32_t max_series;
-	uint32_t sample; /* one request in so many is timed, 1 .. RS_SAMPLE_MAX */
+	uint32_t pid_ns;	/* our pid namespace: its inode, 0: the initial one */
+	struct table_sizes max; /* requests in flight are rounded up to a power of 2 */
+	uint32_t sample;	/* one request in so many is timed, 1 .. RS_SAMPLE_MAX; 0: 1 */
 	/* filters on a ring's owner: all that are given must hold */
 	bool by_user, by_cgroup;
 	uint32_t user;
@@ -39,11 +38,6 @@ struct session_options {
 
 /* Whether err is of what a process runs out of, which says nothing about the kernel. */
 bool session__out_of_resources(int err);
-
-#define SESSION_DEFAULT_INFLIGHT 65536u
-#define SESSION_DEFAULT_RINGS 2048u
-#define SESSION_DEFAULT_SERIES 8192u
-#define SESSION_MAX_SERIES (65534u - RS_SERIES_FIRST) /* indexes have 16 bits, and one is of our own ring */
 
 /* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {

@@ -191,7 +191,7 @@ static int try_alone(const struct loading *l, size_t i)
 	struct loading alone = *l;
 	int err;
 
-	small.max_inflight = small.max_rings = small.max_series = 1;
+	small.max = (struct table_sizes){ 1, 1, 1 };
 	alone.o = &small;
 	err = try_range(&alone, i, i + 1);
 	if (!err || session__out_of_resources(err))

@@ -42,21 +42,21 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	struct ringside_bpf *k = s->skel;
 	int err;
 
-	t->n_groups = power_of_two(o->max_inflight) / RS_GROUP;
-	t->n_rings = o->max_rings + 1;
+	t->n_groups = power_of_two(o->max.inflight) / RS_GROUP;
+	t->n_rings = o->max.rings + 1;
 	/* one more for our own ring */
-	t->n_series = o->max_series + 1 + RS_SERIES_FIRST;
+	t->n_series = o->max.series + 1 + RS_SERIES_FIRST;
 	err = bpf_map__set_max_entries(k->maps.rs_hot, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, session__own_ring(s) + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max_rings);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max_series + 1);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max_series + 1);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max_inflight : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max.rings);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max.series + 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max.series + 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max.inflight : 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
 	/* addresses of rings that are gone may stay for a while */
-	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max_rings * 2);
+	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max.rings * 2);
 }
 
 uint32_t session__rings_high_water(const struct session *s)

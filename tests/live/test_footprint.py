@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ringside leaves behind, above all when it is killed: nothing; and the program runs on."""
+"""What ringside takes, and what it leaves behind, above all when it is killed: nothing; and the program runs on."""
 import json
 import os
 import pathlib
@@ -165,6 +165,41 @@ def no_descriptors_for_the_program():
     numbers = sorted(int(n) for n, target in re.findall(r" (\d+) -> (\S+)", listing)
                      if not target.startswith("/proc/"))
     check_equal("open in the program", numbers, [0, 1, 2])
+
+
+def kernel_bytes_of(pid):
+    """Of the maps that a process holds, each once, as the kernel counts them."""
+    maps = {}
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        text = info.read_text()
+        if (name := re.search(r"^map_id:\s*(\d+)$", text, re.MULTILINE)):
+            maps[name[1]] = int(re.search(r"^memlock:\s*(\d+)$", text, re.MULTILINE)[1])
+    return sum(maps.values())
+
+
+def resident_bytes_of(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)[1]) << 10
+
+
+def sizes_with(*options):
+    """(bytes in the kernel, most bytes resident) of ringside while it observes the machine."""
+    with observer("-a", *options) as o:
+        o.wait_ready()
+        sizes = kernel_bytes_of(o.pid), resident_bytes_of(o.pid)
+        o.kill().result().expect_status(0)
+    return sizes
+
+
+@suite.test
+def small():
+    """Memory, of which the sizes of the tables decide; the sizes that a common machine gets."""
+    small_kernel, small_resident = sizes_with("--max-rings", "1", "--max-inflight", "8")
+    kernel, resident = sizes_with("--max-rings", "1200", "--max-inflight", "65536")
+    check(kernel <= 32 << 20, f"{kernel} bytes in the kernel")
+    check(resident <= 40 << 20, f"{resident} bytes resident")
+    check(small_kernel <= 12 << 20, f"{small_kernel} bytes in the kernel with small tables")
+    check(small_resident <= resident, f"{small_resident} bytes resident with small tables, else {resident}")
 
 
 @suite.test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "sizes.h"
+
+#include <unistd.h>
+
+#include "abi.h"
+
+/* What rs_hot and rs_cold have for a request. */
+#define REQUEST_BYTES (sizeof(struct rs_hot) + sizeof(struct rs_cold))
+
+/* No table takes more than this part of the memory, unless it would be too small to be of use. */
+#define MEMORY_SHARE 2048u
+
+static uint32_t clamp(uint64_t n, uint32_t least, uint32_t most)
+{
+	return n < least ? least : n > most ? most : (uint32_t)n;
+}
+
+static uint32_t power_of_two_below(uint32_t n)
+{
+	while (n & (n - 1))
+		n &= n - 1;
+	return n;
+}
+
+void machine__read(struct machine *ret)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	ret->memory_bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+	ret->cpus = cpus > 0 ? (uint32_t)cpus : 1;
+}
+
+/*
+ * Rings and requests in flight grow with the CPUs. Most rings use one opcode or two, and a series is large: by
+ * default there are fewer than two for each ring where memory is short, since seldom are all rings open at once.
+ */
+void table_sizes__choose(const struct machine *m, struct table_sizes *s)
+{
+	uint64_t share = m->memory_bytes / MEMORY_SHARE;
+	uint32_t most;
+
+	if (!s->inflight) {
+		most = clamp(1024ull * m->cpus, 65536, 1u << 20);
+		s->inflight = power_of_two_below(clamp(share / REQUEST_BYTES, 8192, most));
+	}
+	if (s->rings) {
+		s->series = clamp(2ull * s->rings, 1, RS_MAX_SERIES);
+		return;
+	}
+	most = clamp(32ull * m->cpus, 2048, 16384);
+	s->rings = clamp(share / sizeof(struct rs_ring), 256, most);
+	s->series = clamp(share / sizeof(struct rs_series), 1024, 2 * s->rings);
+}
