@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file,
 		"create FILE once everything is being observed"),
 	ROW(0, "max-inflight", "N", OPTION_COUNT, max_inflight,
-		"requests in flight that can be timed (65536 or so)", .max = 1u << 24),
+		"requests in flight that can be timed (131072 or so)", .max = 1u << 24),
 	ROW(0, "max-rings", "N", OPTION_COUNT, max_rings,
 		"rings at a time that can be told apart (2048 or so)", .max = 32767),
 	ROW(0, "max-report-rings", "N", OPTION_COUNT, max_report_rings,

@@ -33,7 +33,7 @@ void machine__read(struct machine *ret)
 }
 
 /*
- * Rings and requests in flight grow with the CPUs. Most rings use one opcode or two, and a series is large: by
+ * Rings and requests in flight grow with the CPUs. Of the requests nearly all find a slot while half of them are taken. Most rings use one opcode or two, and a series is large: by
  * default there are fewer than two for each ring where memory is short, since seldom are all rings open at once.
  */
 void table_sizes__choose(const struct machine *m, struct table_sizes *s)
@@ -42,7 +42,7 @@ void table_sizes__choose(const struct machine *m, struct table_sizes *s)
 	uint32_t most;
 
 	if (!s->inflight) {
-		most = clamp(1024ull * m->cpus, 65536, 1u << 20);
+		most = clamp(2048ull * m->cpus, 131072, 1u << 20);
 		s->inflight = power_of_two_below(clamp(share / REQUEST_BYTES, 8192, most));
 	}
 	if (s->rings) {

@@ -30,7 +30,7 @@ static void test_common(void **state)
 	struct table_sizes s = chosen(32 * GIB, 8, (struct table_sizes){ 0 });
 
 	(void)state;
-	assert_int_equal(s.inflight, 65536);
+	assert_int_equal(s.inflight, 131072);
 	assert_int_equal(s.rings, 2048);
 	assert_in_range(s.series, 2048, 4096);
 }
@@ -45,7 +45,7 @@ static void test_memory(void **state)
 	for (memory = GIB / 16; memory <= 4096 * GIB; memory *= 2) {
 		s = chosen(memory, 64, (struct table_sizes){ 0 });
 		assert_int_equal(s.inflight & (s.inflight - 1), 0);
-		assert_in_range(s.inflight, 8192, 65536);
+		assert_in_range(s.inflight, 8192, 131072);
 		assert_in_range(s.rings, 256, 2048);
 		assert_in_range(s.series, 1024, 4096);
 		assert_true(s.inflight >= before.inflight && s.rings >= before.rings &&
@@ -67,7 +67,7 @@ static void test_cpus(void **state)
 	struct table_sizes s = chosen(1024 * GIB, 256, (struct table_sizes){ 0 });
 
 	(void)state;
-	assert_int_equal(s.inflight, 262144);
+	assert_int_equal(s.inflight, 524288);
 	assert_int_equal(s.rings, 8192);
 	assert_int_equal(s.series, 16384);
 	s = chosen(UINT64_MAX, UINT32_MAX, (struct table_sizes){ 0 });
@@ -88,7 +88,7 @@ static void test_given(void **state)
 	assert_int_equal(s.rings, 32767);
 	assert_int_equal(s.series, RS_MAX_SERIES);
 	s = chosen(64 * GIB, 2, (struct table_sizes){ .rings = 1 });
-	assert_int_equal(s.inflight, 65536);
+	assert_int_equal(s.inflight, 131072);
 	assert_int_equal(s.rings, 1);
 	assert_int_equal(s.series, 2);
 	s = chosen(64 * GIB, 2, (struct table_sizes){ .inflight = 8 });
