@@ -56,8 +56,8 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all static asan check demo bench bench-full unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
-.PHONY: unit-programs workloads workloads-static vm-programs demo-programs bench-programs everything check-sources clang-warnings
+.PHONY: all static asan check demo bench bench-full bench-scale unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
+.PHONY: unit-programs workloads workloads-static vm-programs demo-programs bench-programs scale-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
 all: $(B)/ringside ## build build/ringside (no root needed)
@@ -258,6 +258,7 @@ lint: check-sources ## layers, file sizes, scripts, man pages, docs, clang-forma
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 
 demo-programs: all $(B)/workloads/demo
+scale-programs: all $(B)/bench/scale_load
 bench-programs: all $(BENCH_PROGRAMS)
 
 demo: ## install what is missing (as root), observe a small program with ringside
@@ -284,6 +285,16 @@ $(B)/bench/%: tests/bench/workloads/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring -lpthread
+
+$(B)/bench/scale_load: tests/bench/scale_load.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) $< -o $@ $(LDFLAGS) -luring -lpthread
+
+bench-scale: ## what `ringside stat` costs as rings, threads, requests in flight and opcodes grow (root)
+	@CC='$(CC)' tools/deps install build bench
+	@$(MAKE) scale-programs; rc=$$?; $(GIVE_BACK); exit $$rc
+	@tests/bench/scale
 
 # An observer that is missing is a row that says so.
 BENCH := quick

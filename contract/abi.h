@@ -64,7 +64,7 @@ struct rs_lat {
  */
 #define RS_SERIES_SHARED(op) ((op) + 1)
 #define RS_SERIES_FIRST (RS_OPS + 1)
-#define RS_MAX_SERIES (65535u - RS_SERIES_FIRST) /* besides the shared ones: indexes have 16 bits */
+#define RS_MAX_SERIES (65534u - RS_SERIES_FIRST) /* besides the shared ones and one of ours: indexes have 16 bits */
 
 struct rs_series {
 	__u64 c[RS_SC_COUNT];
