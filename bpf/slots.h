@@ -133,6 +133,7 @@ VERIFIED_ONCE u32 series_make(u32 ring_uid, u32 op, u32 kind)
 		return 0;
 	se->op = op;
 	se->traits = rs_config.op_traits[op];
+	se->lat.min_ns = ~0ull;
 	if (idx >= rs_config.wake_from_series)
 		bpf_ringbuf_output(&rs_wakeups, &idx, sizeof(idx), BPF_RB_FORCE_WAKEUP);
 	if (!bpf_map_update_elem(&rs_series_index, &key, &idx, BPF_NOEXIST))

@@ -52,7 +52,7 @@ static void fill_config(const struct loading *l)
 	c->own_ring = session__own_ring(s);
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
-	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 2;
+	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 4;
 	c->ring_exit_work = kallsyms__address(l->syms, "io_ring_exit_work");
 	c->ring_file_poll = kallsyms__address(l->syms, "io_uring_poll");
 	c->by_user = o->by_user;

@@ -151,14 +151,13 @@ static int fill_tables(struct session *s)
 	uint32_t i;
 	int err;
 
-	for (i = 0; i < t->n_series; i++)
-		reset_series(&t->series[i]);
 	for (i = 0; i <= session__own_ring(s); i++)
 		reset_ring(&t->rings[i], i, 1);
-	/* entry 0 stands for all that find no room; its opcodes have fixed series */
+	/* entry 0 stands for all that find no room; its opcodes have fixed series; others are reset when taken */
 	t->rings[0].uid = 0;
 	for (i = 0; i < RS_OPS; i++) {
 		t->rings[0].series[i] = (__u16)RS_SERIES_SHARED(i);
+		reset_series(&t->series[RS_SERIES_SHARED(i)]);
 		t->series[RS_SERIES_SHARED(i)].op = i;
 		t->series[RS_SERIES_SHARED(i)].traits = op_traits(i);
 	}

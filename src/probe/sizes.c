@@ -10,6 +10,7 @@
 
 /* No table takes more than this part of the memory, unless it would be too small to be of use. */
 #define MEMORY_SHARE 2048u
+#define SERIES_SHARE 1024u
 
 static uint32_t clamp(uint64_t n, uint32_t least, uint32_t most)
 {
@@ -33,8 +34,10 @@ void machine__read(struct machine *ret)
 }
 
 /*
- * Rings and requests in flight grow with the CPUs. Of the requests nearly all find a slot while half of them are taken. Most rings use one opcode or two, and a series is large: by
- * default there are fewer than two for each ring where memory is short, since seldom are all rings open at once.
+ * Rings and requests in flight grow with the CPUs. Of the requests nearly all find a slot while half of them are taken.
+ * Most rings use one opcode or two, and a series is large: where memory is short there are fewer than two for each ring,
+ * since seldom are all rings open at once. What is spare is also what new rings take until those that are gone have
+ * been read out.
  */
 void table_sizes__choose(const struct machine *m, struct table_sizes *s)
 {
@@ -51,5 +54,5 @@ void table_sizes__choose(const struct machine *m, struct table_sizes *s)
 	}
 	most = clamp(32ull * m->cpus, 2048, 16384);
 	s->rings = clamp(share / sizeof(struct rs_ring), 256, most);
-	s->series = clamp(share / sizeof(struct rs_series), 1024, 2 * s->rings);
+	s->series = clamp(m->memory_bytes / SERIES_SHARE / sizeof(struct rs_series), 1024, 2 * s->rings);
 }
