@@ -9,12 +9,16 @@
 
 #include "abi.h"
 
-/* From the low 32 bits of an io_kiocb's address: one is 216 to 248 bytes long, on a multiple of 256. */
+/*
+ * From the low 32 bits of an io_kiocb's address: one is 216 to 248 bytes long, on a multiple of 256. The 16 of a page
+ * belong to 16 groups side by side, one page of the table: a ring's requests then take few entries of the TLB.
+ */
 static __always_inline __u32 rs_place_hash(__u32 req_low)
 {
-	__u32 h = (req_low >> 8) * 0x9E3779B1u;
+	__u32 h = (req_low >> 12) * 0x9E3779B1u;
 
-	return h ^ (h >> 15);
+	h ^= h >> 15;
+	return h << 7 | (req_low >> 8 & 15) << 3 | h >> 29;
 }
 
 static __always_inline __u32 rs_place_home(__u32 hash)
@@ -27,10 +31,10 @@ static __always_inline __u32 rs_place_group(__u32 hash, __u32 group_mask)
 	return (hash >> 3) & group_mask;
 }
 
-/* The other group; the same for a table of one group. */
+/* The other group, for each request of a page far from the others'. It may be the same one. */
 static __always_inline __u32 rs_place_other(__u32 hash, __u32 group_mask)
 {
-	return ((hash >> 3) ^ (hash >> 17) ^ 1) & group_mask;
+	return (hash * 0x85EBCA6Bu >> 8) & group_mask;
 }
 
 #endif
