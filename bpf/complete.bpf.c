@@ -13,7 +13,7 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 {
 	struct io_rings *rings = ring_ctx->rings;
 	struct completion c;
-	struct rs_ring *r = NULL;
+	struct ending e;
 
 	if (!rs.active)
 		return 0;
@@ -24,9 +24,10 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 	c.cflags = cqe->flags;
 	if (!req || (c.cflags & IORING_CQE_F_NOTIF))
 		return count_other_cqe(&c);
-	end_request(&c, &r);
-	if (r)
-		note_depth(r, ring_ctx->cached_cq_tail - rings->cq.head);
+	if (ending_find(&c, &e))
+		ending_count(&c, &e, e.submit_ns ? rings->sq.head : 0);
+	if (e.r)
+		note_depth(e.r, ring_ctx->cached_cq_tail - rings->cq.head);
 	return 0;
 }
 
@@ -36,14 +37,15 @@ int BPF_PROG(rs_complete_args, void *ring_ctx, void *req, u64 user_data, int res
 {
 	struct completion c = { (u64)ring_ctx, (u64)req, user_data, res, cflags };
 	struct io_ring_ctx *x = ring_ctx;
-	struct rs_ring *r = NULL;
+	struct ending e;
 
 	if (!rs.active)
 		return 0;
 	if (!req || (cflags & IORING_CQE_F_NOTIF))
 		return count_other_cqe(&c);
-	end_request(&c, &r);
-	if (r)
-		note_depth(r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head));
+	if (ending_find(&c, &e))
+		ending_count(&c, &e, e.submit_ns ? BPF_CORE_READ(x, rings, sq.head) : 0);
+	if (e.r)
+		note_depth(e.r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head));
 	return 0;
 }

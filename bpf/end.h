@@ -6,6 +6,7 @@
 #include "cqe.h"
 #include "rings.h"
 #include "slots.h"
+#include "staged.h"
 #include "unseen.h"
 #include "workers.h"
 
@@ -47,6 +48,27 @@ static __always_inline bool on_worker(struct rs_ring *r, struct task_struct *tas
 	return (task->flags & PF_IO_WORKER) && task->pid != r->sq_tid;
 }
 
+/*
+ * Who got to a worker was queued for one, or follows a request that was: asking whose thread this is can be spared
+ * elsewhere.
+ */
+static __always_inline bool may_be_on_worker(u32 flags)
+{
+	return !rs_config.links_told || (flags & (RS_SLOT_PUNTED | RS_SLOT_LINKED));
+}
+
+static __noinline bool end_on_worker(struct rs_ring *r, struct rs_series *se, u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!r || !on_worker(r, task))
+		return false;
+	if (!(flags & RS_SLOT_PUNTED))
+		count_punt(se, flags);
+	note_worker(task);
+	return true;
+}
+
 static __noinline int end_punted(struct rs_series *se, u64 punt_ns, u64 now)
 {
 	if (!se || !punt_ns || now < punt_ns)
@@ -77,67 +99,113 @@ static __noinline int end_tagged(struct rs_hot *s, const struct completion *c)
 	return 0;
 }
 
-/* *ret_ring gets the ring for what is left to do on it. */
-static __always_inline void end_request(const struct completion *c, struct rs_ring **ret_ring)
+/* The request behind this one in its chain has waited long enough. On a worker it comes next there. */
+static __noinline int end_of_waiting(u64 req, bool worker)
 {
-	struct task_struct *task;
+	u32 stage = !worker ? RS_ST_OTHER : rs_config.wq_told ? RS_ST_WQ_RUN : RS_ST_WQ;
+	struct io_kiocb *next = BPF_CORE_READ((struct io_kiocb *)req, link);
+	struct rs_cold *cold;
+	struct rs_hot *s;
+	struct place p;
+	u32 i;
+
+	if (!next || !place_of(PTR_LOW32(next), &p))
+		return 0;
+	s = slot_find(&p, (u64)next, &i);
+	if (!s || !slot_is_staged(s) || !(s->flags & RS_SLOT_STAGED))
+		return 0;
+	cold = cold_at(p.group, i);
+	if (cold && cold->stage == RS_ST_LINK)
+		rs_slot_enters(p.group, i, stage, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A request that ends, and what it is counted for. */
+struct ending {
+	struct rs_ring *r;
+	struct rs_series *se;
+	struct rs_hot *s;
+	struct place p;
+	u64 submit_ns; /* 0: it is not timed */
+	u32 i;	       /* of s in p.g */
+	u16 flags;
+};
+
+/* Finds it. False: there is nothing more to do; *e has the ring all the same if it is known. */
+static __always_inline bool ending_find(const struct completion *c, struct ending *e)
+{
 	struct rs_series *se;
 	struct rs_ring *r;
 	struct rs_hot *s;
-	struct place p;
-	u32 i, sidx;
-	u16 flags;
-	u64 now, submit_ns;
-	bool shared;
 
-	if (!place_of(PTR_LOW32(c->req), &p))
-		return;
-	s = slot_find(&p, c->req, &i);
+	e->r = NULL;
+	if (!place_of(PTR_LOW32(c->req), &e->p))
+		return false;
+	s = slot_find(&e->p, c->req, &e->i);
 	if (!s) {
 		end_without_slot(c->ctx, c->req, c->res);
-		return;
+		return false;
 	}
 	r = ring_by_uid(s->ring_uid);
-	sidx = s->series;
-	se = series_at(sidx);
+	se = series_at(s->series);
 	/* an io_kiocb that another ring, not ours to count, has by now; user_data can't tell: POLL_REMOVE changes it */
 	if (!r || !se || (r->ctx != c->ctx && RS_RING_IDX(r->uid))) {
 		end_unseen(s->ring_uid, s->series, s->flags, s->user_data);
 		slot_free(s);
 		end_without_slot(c->ctx, c->req, c->res);
-		return;
+		return false;
 	}
-	*ret_ring = r;
+	e->r = r;
 	r->last_end = c->req;
-	flags = s->flags;
-	if (flags & RS_SLOT_REJECTED) {
+	e->flags = s->flags;
+	if (e->flags & RS_SLOT_REJECTED) {
 		slot_free(s);
 		ATOMIC_ADD(&r->c[RS_RC_CQES_REJECTED], 1);
-		return;
+		return false;
 	}
-	submit_ns = s->submit_ns;
-	now = submit_ns ? bpf_ktime_get_ns() : 0;
-	shared = series_is_shared(sidx);
-	rs_series_end(se, c->res, shared);
-	if (submit_ns && !(flags & RS_SLOT_MULTI))
-		rs_lat_add(&se->lat, now > submit_ns ? now - submit_ns : 0, shared);
-	if (c->res < 0)
-		count_errno(r->uid, se->op, c->res);
-	if (flags & (RS_SLOT_MULTI | RS_SLOT_NOTIF))
-		end_tagged(s, c);
-	task = bpf_get_current_task_btf();
-	if (on_worker(r, task)) {
-		if (!(flags & RS_SLOT_PUNTED))
-			count_punt(se, flags);
-		note_worker(task);
-	}
-	if (submit_ns && (flags & RS_SLOT_PUNTED)) {
-		struct rs_cold_group *cg = bpf_map_lookup_elem(&rs_cold, &p.group);
+	e->s = s;
+	e->se = se;
+	e->submit_ns = s->submit_ns;
+	return true;
+}
 
-		if (cg)
-			end_punted(se, cg->s[in_group(i)].punt_ns, now);
+/*
+ * Whether the batch that the request was submitted with is still being submitted: sq.head moves at its end, after
+ * the CQEs of those that ended inline have been posted. REWIND rings publish no head.
+ */
+static __always_inline bool ending_is_inline(const struct ending *e, u32 sq_head)
+{
+	return e->r->batch_ns && e->submit_ns >= e->r->batch_ns && (u32)e->r->last_sq_head == sq_head &&
+	       !(e->flags & (RS_SLOT_STAGED | RS_SLOT_PUNTED)) && !(e->r->flags & RS_RING_REWIND);
+}
+
+/* sq_head: of the ring, now; used only if the request is timed. */
+static __always_inline void ending_count(const struct completion *c, struct ending *e, u32 sq_head)
+{
+	u64 now = e->submit_ns ? bpf_ktime_get_ns() : 0, latency_ns;
+	bool shared = series_is_shared(e->s->series), worker;
+	struct rs_cold *cold;
+
+	rs_series_end(e->se, c->res, shared);
+	if (e->submit_ns && !(e->flags & RS_SLOT_MULTI)) {
+		latency_ns = now > e->submit_ns ? now - e->submit_ns : 0;
+		rs_lat_add(&e->se->lat, latency_ns, shared);
+		if (!ending_is_inline(e, sq_head))
+			rs_slot_staged_end(e->p.group, e->i, latency_ns);
 	}
-	slot_free(s);
+	if (c->res < 0)
+		count_errno(e->r->uid, e->se->op, c->res);
+	if (e->flags & (RS_SLOT_MULTI | RS_SLOT_NOTIF))
+		end_tagged(e->s, c);
+	worker = may_be_on_worker(e->flags) && end_on_worker(e->r, e->se, e->flags);
+	if (e->submit_ns && (e->flags & RS_SLOT_PUNTED)) {
+		cold = cold_at(e->p.group, e->i);
+		if (cold)
+			end_punted(e->se, cold->punt_ns, now);
+	}
+	slot_free(e->s);
+	if (e->flags & (RS_SLOT_LINKED | RS_SLOT_HEAD))
+		end_of_waiting(c->req, worker);
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* What only functions of the kernel tell, where it lets them be observed. */
 #include "rings.h"
 #include "slots.h"
+#include "staged.h"
 
 /* The thread's entry, of any call of it before this one. */
 static __always_inline void call_begin(u64 ctx)
@@ -117,7 +118,7 @@ SEC("?fentry/io_wq_submit_work")
 int BPF_PROG(rs_wq_begin, struct io_wq_work *work)
 {
 	struct io_kiocb *req = (void *)work - bpf_core_field_offset(struct io_kiocb, work);
-	struct rs_cold_group *cg;
+	struct rs_cold *cold;
 	struct rs_series *se;
 	struct rs_hot *s;
 	struct place p;
@@ -131,12 +132,14 @@ int BPF_PROG(rs_wq_begin, struct io_wq_work *work)
 		!slot_is_of(s, (u64)BPF_CORE_READ(req, ctx)))
 		return 0;
 	s->flags |= RS_SLOT_BEGUN;
-	cg = bpf_map_lookup_elem(&rs_cold, &p.group);
+	cold = cold_at(p.group, i);
 	se = series_at(s->series);
-	if (!cg || !se)
+	if (!cold || !se)
 		return 0;
 	now = bpf_ktime_get_ns();
-	punt_ns = cg->s[in_group(i)].punt_ns;
+	punt_ns = cold->punt_ns;
+	if (slot_is_staged(s))
+		rs_slot_enters(p.group, i, RS_ST_WQ_RUN, now);
 	ATOMIC_ADD(&se->c[RS_SC_WQ_QUEUED], 1);
 	ATOMIC_ADD(&se->c[RS_SC_WQ_QUEUE_NS], now > punt_ns ? now - punt_ns : 0);
 	return 0;

@@ -229,6 +229,7 @@ struct io_kiocb {
 	struct io_ring_ctx *ctx;
 	struct io_uring_task *tctx;
 	struct io_wq_work_node comp_list;
+	struct io_kiocb *link;
 	struct io_wq_work work;
 };
 
@@ -304,10 +305,12 @@ struct bpf_iter__task_file {
 
 /* enum io_uring_op: opcodes that are looked at closer. */
 #define IORING_OP_POLL_ADD 6
+#define IORING_OP_LINK_TIMEOUT 15
 #define IORING_OP_POLL_REMOVE 7
 #define IORING_OP_RECVMSG 10
 #define IORING_OP_TIMEOUT 11
 #define IORING_OP_ACCEPT 13
+#define IORING_OP_LINK_TIMEOUT 15
 #define IORING_OP_SEND 26
 #define IORING_OP_RECV 27
 #define IORING_OP_URING_CMD 46

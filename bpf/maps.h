@@ -69,6 +69,14 @@ RS_MAP struct {
 	__uint(value_size, sizeof(u32));
 } rs_free_series SEC(".maps");
 
+/* Series of stages come from a part of rs_series that is theirs, lest they take those of opcodes. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(u32));
+} rs_free_kin SEC(".maps");
+
 /* Tells the loader that entries run short; what is written does not matter. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

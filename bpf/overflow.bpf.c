@@ -147,7 +147,9 @@ SEC("?tp_btf/io_uring_cqe_overflow")
 int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags, void *ocqe)
 {
 	struct walk w = { .c = { (u64)ring_ctx, 0, user_data, res, cflags } };
-	struct rs_ring *r, *same = NULL;
+	struct io_ring_ctx *x = ring_ctx;
+	struct rs_ring *r;
+	struct ending e;
 
 	if (!rs.active)
 		return 0;
@@ -164,7 +166,8 @@ int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags
 	if (!w.c.req)
 		w.c.req = find_slotless(r, &w);
 	if (w.c.req) {
-		end_request(&w.c, &same);
+		if (ending_find(&w.c, &e))
+			ending_count(&w.c, &e, e.submit_ns ? BPF_CORE_READ(x, rings, sq.head) : 0);
 		return 0;
 	}
 	if ((cflags & IORING_CQE_F_MORE) || (rs_config.overflow_names_request && !w.cut))

@@ -152,7 +152,7 @@ static __noinline u32 series_take(struct rs_ring *r, u32 op)
 		return 0;
 	if (RS_RING_IDX(r->uid) == 0)
 		return RS_SERIES_SHARED(op);
-	idx = series_make(r->uid, op, RS_SERIES_MAIN);
+	idx = series_make(r->uid, op, RS_KIND_MAIN);
 	if (!idx)
 		idx = RS_SERIES_SHARED(op);
 	r->series[op] = idx;

@@ -2,6 +2,7 @@
 /* What a request may meet on its way: io-wq, poll; and what a ring's threads do: wait, register. */
 #include "rings.h"
 #include "slots.h"
+#include "staged.h"
 #include "workers.h"
 
 static __always_inline struct io_wq *wq_of(struct io_kiocb *req)
@@ -39,9 +40,10 @@ SEC("?tp_btf/io_uring_queue_async_work")
 int BPF_PROG(rs_punt, struct io_kiocb *req)
 {
 	u64 ring = (u64)req->ctx;
-	struct rs_cold_group *cg;
+	struct rs_cold *cold;
 	struct rs_hot *s;
 	struct place p;
+	u64 now;
 	u32 i;
 
 	if (!rs.active || !place_of(PTR_LOW32(req), &p))
@@ -49,12 +51,15 @@ int BPF_PROG(rs_punt, struct io_kiocb *req)
 	s = slot_find(&p, (u64)req, &i);
 	if (!s || !slot_is_of(s, ring))
 		return punt_without_slot(req);
+	now = bpf_ktime_get_ns();
+	cold = cold_at(p.group, i);
+	if (slot_is_staged(s))
+		rs_slot_enters(p.group, i, rs_config.wq_told ? RS_ST_WQ_QUEUE : RS_ST_WQ, now);
 	if (s->flags & RS_SLOT_PUNTED)
 		return 0;
 	s->flags |= RS_SLOT_PUNTED;
-	cg = bpf_map_lookup_elem(&rs_cold, &p.group);
-	if (cg)
-		cg->s[in_group(i)].punt_ns = bpf_ktime_get_ns();
+	if (cold)
+		cold->punt_ns = now;
 	count_punt(series_at(s->series), s->flags);
 	return note_wq((u64)wq_of(req));
 }
@@ -65,6 +70,9 @@ int BPF_PROG(rs_poll_arm, struct io_kiocb *req)
 	struct io_ring_ctx *ring_ctx;
 	struct rs_series *se;
 	struct rs_ring *r;
+	struct rs_hot *s;
+	struct place p;
+	u32 i;
 
 	if (!rs.active)
 		return 0;
@@ -75,6 +83,42 @@ int BPF_PROG(rs_poll_arm, struct io_kiocb *req)
 	se = series_at(series_of(r, req->opcode));
 	if (se)
 		ATOMIC_ADD(&se->c[RS_SC_POLL_ARMED], 1);
+	if (!place_of(PTR_LOW32(req), &p))
+		return 0;
+	s = slot_find(&p, (u64)req, &i);
+	if (s && s->ring_uid == r->uid && slot_is_staged(s))
+		rs_slot_enters(p.group, i, RS_ST_ARMED, bpf_ktime_get_ns());
+	return 0;
+}
+
+static __always_inline bool is_armed(struct rs_hot *s, struct rs_cold *c)
+{
+	struct rs_series *se;
+
+	if (s->flags & RS_SLOT_STAGED)
+		return c->stage == RS_ST_ARMED;
+	se = series_at(s->series);
+	return se && rs_stage_first(se->traits) == RS_ST_ARMED;
+}
+
+/* What a request waited for has happened; may run in interrupts. Once is enough: others may follow. */
+SEC("?tp_btf/io_uring_task_add")
+int BPF_PROG(rs_task_add, struct io_kiocb *req)
+{
+	u64 ring = (u64)req->ctx;
+	struct rs_cold *cold;
+	struct rs_hot *s;
+	struct place p;
+	u32 i;
+
+	if (!rs.active || !place_of(PTR_LOW32(req), &p))
+		return 0;
+	s = slot_find(&p, (u64)req, &i);
+	if (!s || !slot_is_of(s, ring) || !slot_is_staged(s))
+		return 0;
+	cold = cold_at(p.group, i);
+	if (cold && is_armed(s, cold))
+		rs_slot_enters(p.group, i, RS_ST_DELIVER, bpf_ktime_get_ns());
 	return 0;
 }
 

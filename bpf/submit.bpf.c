@@ -160,6 +160,7 @@ static __always_inline void count_batch(struct rs_ring *r, struct io_ring_ctx *c
 	if (r->last_sq_head == head)
 		return;
 	r->last_sq_head = head;
+	r->batch_ns = 0;
 	r->c[RS_RC_BATCHES]++;
 	r->sq_dropped = ctx->rings->sq_dropped;
 }
@@ -223,7 +224,12 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	s->ring_uid = r->uid;
 	s->series = idx;
 	flags = slot_flags(req);
-	now = ring_samples(r) ? bpf_ktime_get_ns() : 0;
+	now = 0;
+	if (ring_samples(r)) {
+		now = bpf_ktime_get_ns();
+		if (!r->batch_ns)
+			r->batch_ns = now;
+	}
 	if (se->traits & (RS_OP_MULTI | RS_OP_RENAME | RS_OP_NOTIF))
 		flags |= tag_request(req, r->uid, idx);
 	s->flags = flags;
@@ -300,25 +306,5 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 	s->ring_uid = r->uid;
 	s->series = idx;
 	s->flags = RS_SLOT_REJECTED;
-	return 0;
-}
-
-/* A follower of a chain shares its head's fate: asked for a worker with the head, it runs there too. */
-SEC("?tp_btf/io_uring_link")
-int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
-{
-	u64 ring = (u64)req->ctx;
-	struct rs_hot *s, *head;
-	struct place p;
-	u32 i;
-
-	if (!rs.active || !place_of(PTR_LOW32(target), &p))
-		return 0;
-	head = slot_find(&p, (u64)target, &i);
-	if (!head || !(head->flags & RS_SLOT_ASKED) || !place_of(PTR_LOW32(req), &p))
-		return 0;
-	s = slot_find(&p, (u64)req, &i);
-	if (s && slot_is_of(s, ring) && slot_is_of(head, ring))
-		s->flags |= RS_SLOT_ASKED;
 	return 0;
 }

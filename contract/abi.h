@@ -22,6 +22,7 @@
 #define RS_OP_MULTI 4u	 /* may be multishot */
 #define RS_OP_NOTIF 8u	 /* zero-copy: a notification follows */
 #define RS_OP_RENAME 16u /* may change the user_data of another request */
+#define RS_OP_WAITS 32u	 /* all it does is to wait */
 
 #define RS_COMM_LEN 16
 
@@ -62,17 +63,41 @@ struct rs_lat {
  * belong to ring 0, one an opcode, and are shared by everything that found no place of its own:
  * they are updated atomically, all others by one writer a side.
  */
+enum rs_stage {
+#define STAGE(id, name, feature, what) RS_ST_##id,
+#include "stages.def"
+	RS_STAGES
+};
+
+/*
+ * Which series is whose. Besides its main one, (ring, opcode) may have series of other times, its kin:
+ * RS_TAG_MULTI the gap between CQEs of a multishot request, RS_TAG_NOTIF from the CQE of a zero-copy send to its
+ * notification; latencies of requests that did not end inline, and how long these were in each stage.
+ */
+#define RS_KIND_MAIN 0u
+#define RS_KIND_SLOW 3u
+#define RS_KIND_STAGE(s) (4u + (s))
+#define RS_KINDS RS_KIND_STAGE(RS_STAGES)
+
 #define RS_SERIES_SHARED(op) ((op) + 1)
 #define RS_SERIES_FIRST (RS_OPS + 1)
-#define RS_MAX_SERIES (65534u - RS_SERIES_FIRST) /* besides the shared ones and one of ours: indexes have 16 bits */
+#define RS_MAX_SERIES                                                                                        \
+	(65518u -                                                                                            \
+		RS_SERIES_FIRST) /* besides the shared ones, ours and a few of stages: indexes have 16 bits */
 
 struct rs_series {
 	__u64 c[RS_SC_COUNT];
 	__u32 op;
 	__u32 traits; /* of the opcode, RS_OP_* */
 	__u64 pad;
+	__u16 kin[16];	   /* of a main series, by kind from RS_KIND_SLOW on: index, 0: none yet */
+	__u64 stages_lost; /* requests whose stages found no series: what the others say is not all */
+	__u64 pad2[7];
 	struct rs_lat lat;
+	__u64 tail_ns[RS_HIST_OCTAVES]; /* of a stage: its sum, by octave of the latency of the request */
 } __attribute__((aligned(64)));
+
+_Static_assert(RS_KINDS <= 16, "rs_series.kin");
 
 /*
  * An io_ring_ctx as we know it. `uid` is generation << 16 | index and names this
@@ -105,8 +130,9 @@ struct rs_ring {
 	__u64 no_slot;		/* submitted without a slot and not yet completed, signed, atomic */
 	__u64 rejected_no_slot; /* refused without a slot, their CQE still to come; signed, atomic */
 	__u64 untagged;		/* not 0: requests that may give many CQEs have no tag */
-	__u32 skip;		/* requests that go untimed before the next one that is timed */
-	__u32 pad1[7];
+	__u64 batch_ns; /* when the first request of this batch that is timed was submitted, 0: none yet */
+	__u32 skip;	/* requests that go untimed before the next one that is timed */
+	__u32 pad1[5];
 	/* completer */
 	__u32 cq_depth_max;
 	__u32 pad2;
@@ -140,9 +166,12 @@ struct rs_ring {
 #define RS_SLOT_FORCED 8u /* REQ_F_FORCE_ASYNC at submission */
 #define RS_SLOT_DRAIN 16u
 #define RS_SLOT_CQE_SKIP 32u
-#define RS_SLOT_MULTI 64u  /* multishot */
-#define RS_SLOT_NOTIF 128u /* a zero-copy send: a notification follows */
-#define RS_SLOT_BEGUN 256u /* a worker has begun it */
+#define RS_SLOT_MULTI 64u    /* multishot */
+#define RS_SLOT_NOTIF 128u   /* a zero-copy send: a notification follows */
+#define RS_SLOT_BEGUN 256u   /* a worker has begun it */
+#define RS_SLOT_LINKED 512u  /* follows another in a chain */
+#define RS_SLOT_HEAD 1024u   /* another follows it */
+#define RS_SLOT_STAGED 2048u /* its rs_cold says what happened to it */
 
 #define RS_KEY_BUSY 1u
 
@@ -183,6 +212,10 @@ struct rs_named {
 /* What only the slow path of a request needs; the programs reach it by the hot slot's index. */
 struct rs_cold {
 	__u64 punt_ns;
+	__u64 since_ns; /* when the stage began that it is in */
+	__u64 ns[RS_STAGES];
+	__u32 stage;
+	__u32 pad;
 };
 
 /* Slots stand in groups: a request may take any slot of its group. */
@@ -228,17 +261,10 @@ struct rs_tag {
 	__u64 n;  /* requests in flight under this user_data */
 };
 
-/*
- * Which series is whose. Besides its main one, (ring, opcode) may have series whose latency is
- * another time: RS_TAG_MULTI the gap between CQEs of a multishot request, RS_TAG_NOTIF from the
- * CQE of a zero-copy send to its notification.
- */
-#define RS_SERIES_MAIN 0u
-
 struct rs_series_key {
 	__u32 ring_uid;
 	__u16 op;
-	__u16 kind; /* RS_SERIES_MAIN or RS_TAG_* */
+	__u16 kind; /* RS_KIND_* or RS_TAG_* */
 };
 
 /* Calls of io_uring_register on watched rings; key of the map: its opcode. */
@@ -297,6 +323,8 @@ struct rs_config {
 	__u8 op_traits[RS_OPS];
 	__u32 pid_ns;	   /* ringside's pid namespace: its inode; 0: the initial one */
 	__u32 pid_numbers; /* the numbers of a process in other namespaces can be read */
+	__u32 links_told;  /* RS_SLOT_LINKED is set */
+	__u32 wq_told;	   /* it is seen when a worker begins a request */
 	__u32 own_ring;	   /* entry of the ring that ringside measures on; it has no other use */
 };
 
@@ -316,12 +344,13 @@ struct rs_global {
 	__u64 sq_exits_full; /* SQPOLL threads whose CPU time at their end will stay unknown */
 	__u64 targets_full;  /* children that could not be followed */
 	__u64 rejected_full; /* refused SQEs that found neither a slot nor a place: their CQE will end a request */
-	__u64 rings_full; /* requests submitted on rings that have no entry */
-	__u64 tags_mixed; /* CQEs whose user_data is that of requests of several opcodes */
+	__u64 rings_full;  /* requests submitted on rings that have no entry */
+	__u64 stages_full; /* stages of requests that found no series */
+	__u64 tags_mixed;  /* CQEs whose user_data is that of requests of several opcodes */
 	/* where CQEs do not name their request */
 	__u64 ambiguous; /* ends without a latency, maybe without an opcode: RS_DOUBT_* */
 	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */
-	__u64 pad1[6];
+	__u64 pad1[5];
 };
 
 #endif

@@ -13,7 +13,8 @@
 #define RS_HIST_SUB (1u << RS_HIST_SUB_BITS)
 /* 2^43 ns is 2.4 hours; what is longer falls in the last bucket, and max_ns stays exact. */
 #define RS_HIST_MAX_SHIFT 43
-#define RS_HIST_BUCKETS ((RS_HIST_MAX_SHIFT - RS_HIST_SUB_BITS + 1) * RS_HIST_SUB)
+#define RS_HIST_OCTAVES (RS_HIST_MAX_SHIFT - RS_HIST_SUB_BITS + 1)
+#define RS_HIST_BUCKETS (RS_HIST_OCTAVES * RS_HIST_SUB)
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

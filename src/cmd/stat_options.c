@@ -212,7 +212,7 @@ void stat_options__sizes(const struct stat_options *o, struct session_options *s
 	if (o->budget > 0)
 		so->sample = BUDGET_FIRST_SAMPLE;
 	machine__read(&m);
-	so->max = (struct table_sizes){ (uint32_t)o->max_inflight, (uint32_t)o->max_rings, 0 };
+	so->max = (struct table_sizes){ (uint32_t)o->max_inflight, (uint32_t)o->max_rings, 0, 0 };
 	table_sizes__choose(&m, &so->max);
 	log_verbose("room for %u requests in flight, %u rings, %u pairs of ring and opcode", so->max.inflight,
 		so->max.rings, so->max.series);

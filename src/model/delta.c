@@ -33,25 +33,28 @@ static const struct op_stats *find_op(const struct ring_stats *r, unsigned int o
 	return NULL;
 }
 
-static int extra_delta(const struct rs_lat *prev, const struct rs_lat *cur, struct rs_lat **d)
+static int times_delta(const struct op_times *prev, const struct op_times *cur, struct op_times **d)
 {
 	if (!cur)
 		return 0;
 	*d = calloc(1, sizeof(**d));
 	if (!*d)
 		return -ENOMEM;
-	if (prev)
-		lat__delta(prev, cur, *d);
-	else
-		**d = *cur;
+	**d = *cur;
+	if (!prev)
+		return 0;
+	lat__delta(&prev->lat, &cur->lat, &(*d)->lat);
+	for (unsigned int i = 0; i < RS_HIST_OCTAVES; i++)
+		(*d)->tail_ns[i] = minus(cur->tail_ns[i], prev->tail_ns[i]);
 	return 0;
 }
 
 static int op_delta(const struct op_stats *prev, const struct op_stats *cur, struct op_stats *d)
 {
-	int err = extra_delta(prev->multishot_gap, cur->multishot_gap, &d->multishot_gap);
+	int err = 0;
 
-	err = err ? err : extra_delta(prev->notif_delay, cur->notif_delay, &d->notif_delay);
+	for (unsigned int k = 0; !err && k < RS_KINDS; k++)
+		err = times_delta(prev->kin[k], cur->kin[k], &d->kin[k]);
 	if (err)
 		return err;
 	for (size_t i = 0; i < cur->n_errnos; i++) {
@@ -64,6 +67,8 @@ static int op_delta(const struct op_stats *prev, const struct op_stats *cur, str
 	for (unsigned int i = 0; i < RS_SC_COUNT; i++)
 		d->c[i] = minus(cur->c[i], prev->c[i]);
 	d->in_flight = cur->in_flight;
+	/* what one interval lacks is lacking in the difference to it, too */
+	d->stages_lost = cur->stages_lost;
 	lat__delta(&prev->lat, &cur->lat, &d->lat);
 	return 0;
 }
@@ -134,10 +139,8 @@ static bool op_is_idle(const struct op_stats *d)
 
 	for (unsigned int i = 0; i < RS_SC_COUNT; i++)
 		sum |= d->c[i];
-	if (d->multishot_gap)
-		sum |= lat__count(d->multishot_gap);
-	if (d->notif_delay)
-		sum |= lat__count(d->notif_delay);
+	for (unsigned int k = 0; k < RS_KINDS; k++)
+		sum |= d->kin[k] ? lat__count(&d->kin[k]->lat) : 0;
 	return !sum;
 }
 
@@ -272,6 +275,7 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 		.series_full = minus(cur->series_full, prev->series_full),
 		.records_lost = minus(cur->records_lost, prev->records_lost),
 		.details_lost = minus(cur->details_lost, prev->details_lost),
+		.stages_lost = minus(cur->stages_lost, prev->stages_lost),
 		.ambiguous = minus(cur->ambiguous, prev->ambiguous),
 		.unmatched = minus(cur->unmatched, prev->unmatched),
 		.children_lost = minus(cur->children_lost, prev->children_lost),

@@ -11,12 +11,12 @@
 static void op_stats__free(struct op_stats *o)
 {
 	free(o->errnos);
-	free(o->multishot_gap);
-	free(o->notif_delay);
 	o->errnos = NULL;
 	o->n_errnos = 0;
-	o->multishot_gap = NULL;
-	o->notif_delay = NULL;
+	for (unsigned int k = 0; k < RS_KINDS; k++) {
+		free(o->kin[k]);
+		o->kin[k] = NULL;
+	}
 }
 
 void ring_stats__free(struct ring_stats *r)
@@ -217,25 +217,28 @@ int op_stats__add_errno(struct op_stats *o, int err, uint64_t n)
 	return 0;
 }
 
-int op_stats__add_extra(struct rs_lat **sum, const struct rs_lat *l)
+int op_times__add(struct op_times **sum, const struct op_times *t)
 {
-	if (!l)
+	if (!t)
 		return 0;
 	if (!*sum) {
 		*sum = calloc(1, sizeof(**sum));
 		if (!*sum)
 			return -ENOMEM;
-		(*sum)->min_ns = UINT64_MAX;
+		(*sum)->lat.min_ns = UINT64_MAX;
 	}
-	lat__add(*sum, l);
+	lat__add(&(*sum)->lat, &t->lat);
+	for (unsigned int i = 0; i < RS_HIST_OCTAVES; i++)
+		(*sum)->tail_ns[i] += t->tail_ns[i];
 	return 0;
 }
 
 int op_stats__add(struct op_stats *sum, const struct op_stats *o)
 {
-	int err = op_stats__add_extra(&sum->multishot_gap, o->multishot_gap);
+	int err = 0;
 
-	err = err ? err : op_stats__add_extra(&sum->notif_delay, o->notif_delay);
+	for (unsigned int k = 0; !err && k < RS_KINDS; k++)
+		err = op_times__add(&sum->kin[k], o->kin[k]);
 	if (err)
 		return err;
 	for (size_t i = 0; i < o->n_errnos; i++) {
@@ -246,6 +249,7 @@ int op_stats__add(struct op_stats *sum, const struct op_stats *o)
 	for (unsigned int i = 0; i < RS_SC_COUNT; i++)
 		sum->c[i] += o->c[i];
 	sum->in_flight += o->in_flight;
+	sum->stages_lost += o->stages_lost;
 	lat__add(&sum->lat, &o->lat);
 	return 0;
 }
@@ -297,11 +301,15 @@ static int op_stats__copy(const struct op_stats *o, struct op_stats *ret)
 {
 	struct op_stats copy = *o;
 
+	bool failed;
+
 	copy.errnos = o->n_errnos ? copy_of(o->errnos, o->n_errnos * sizeof(*o->errnos)) : NULL;
-	copy.multishot_gap = o->multishot_gap ? copy_of(o->multishot_gap, sizeof(*o->multishot_gap)) : NULL;
-	copy.notif_delay = o->notif_delay ? copy_of(o->notif_delay, sizeof(*o->notif_delay)) : NULL;
-	if ((o->n_errnos && !copy.errnos) || (o->multishot_gap && !copy.multishot_gap) ||
-		(o->notif_delay && !copy.notif_delay)) {
+	failed = o->n_errnos && !copy.errnos;
+	for (unsigned int k = 0; k < RS_KINDS; k++) {
+		copy.kin[k] = o->kin[k] ? copy_of(o->kin[k], sizeof(*o->kin[k])) : NULL;
+		failed |= o->kin[k] && !copy.kin[k];
+	}
+	if (failed) {
 		op_stats__free(&copy);
 		return -ENOMEM;
 	}

@@ -29,6 +29,12 @@ struct errno_count {
 	uint64_t count;
 };
 
+/* Other times of an opcode than its latency. */
+struct op_times {
+	struct rs_lat lat;
+	uint64_t tail_ns[RS_HIST_OCTAVES]; /* of a stage: its sum, by octave of the request's latency */
+};
+
 /* One opcode on one ring (or summed over rings). */
 struct op_stats {
 	unsigned int op;
@@ -36,9 +42,15 @@ struct op_stats {
 	uint64_t in_flight;	    /* live slots of this opcode, overflowed ones taken out */
 	struct errno_count *errnos; /* by falling count; may sum to less than errors */
 	size_t n_errnos;
-	struct rs_lat lat;	      /* one-shot requests; min_ns is ~0 while empty */
-	struct rs_lat *multishot_gap; /* between CQEs of multishot requests; NULL: none */
-	struct rs_lat *notif_delay;   /* from a zero-copy send's CQE to its notification; NULL: none */
+	struct rs_lat lat; /* one-shot requests; min_ns is ~0 while empty */
+	/*
+	 * By kind, NULL: none. RS_TAG_MULTI: between CQEs of multishot requests; RS_TAG_NOTIF: from a zero-copy
+	 * send's CQE to its notification; RS_KIND_SLOW: latency of requests that did not end inline;
+	 * RS_KIND_STAGE: how long those were in a stage.
+	 */
+	struct op_times *kin[RS_KINDS];
+	uint64_t
+		stages_lost; /* requests whose stages found no room: RS_KIND_SLOW and RS_KIND_STAGE lack them */
 };
 
 enum ring_state { RING_OPEN, RING_CLOSING, RING_CLOSED };
@@ -94,7 +106,8 @@ struct fidelity {
 	uint64_t records_lost; /* events that found no room on their way to user space */
 	uint64_t
 		details_lost; /* facts beside the counts that found no room: errnos, opcodes of further CQEs, workers */
-	uint64_t ambiguous; /* requests without a latency: another with their user_data was in flight */
+	uint64_t stages_lost; /* requests of which some stages are not known: no room */
+	uint64_t ambiguous;   /* requests without a latency: another with their user_data was in flight */
 	uint64_t
 		unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
 	uint64_t children_lost; /* child processes that could not be followed */
@@ -160,8 +173,13 @@ int op_stats__add(struct op_stats *sum, const struct op_stats *o);
 int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r);
 /* A copy that owns its own memory. 0 or -ENOMEM. */
 int ring_stats__copy(const struct ring_stats *r, struct ring_stats *ret);
-/* Adds l (NULL: nothing) to *sum, allocated when first needed. 0 or -ENOMEM. */
-int op_stats__add_extra(struct rs_lat **sum, const struct rs_lat *l);
+/* Adds t (NULL: nothing) to *sum, allocated when first needed. 0 or -ENOMEM. */
+int op_times__add(struct op_times **sum, const struct op_times *t);
+/* The times of this kind, NULL: none. */
+static inline const struct rs_lat *op_stats__times(const struct op_stats *o, unsigned int kind)
+{
+	return o->kin[kind] ? &o->kin[kind]->lat : NULL;
+}
 /* Adds n to the count of err. 0 or -ENOMEM. */
 int op_stats__add_errno(struct op_stats *o, int err, uint64_t n);
 

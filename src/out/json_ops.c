@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "json_out.h"
 
+#include <stdlib.h>
+
 #include "lat.h"
 #include "names.h"
+#include "op_stages.h"
 
 /* The last bucket takes whatever is longer, so it reaches beyond its nominal end. */
 static uint64_t bucket_upper_ns(const struct rs_lat *l, uint32_t bucket)
@@ -53,6 +56,52 @@ static json_t *lat__json(const struct rs_lat *l)
 	return o;
 }
 
+static json_t *times__json(const struct op_stats *o, unsigned int kind)
+{
+	const struct rs_lat *l = op_stats__times(o, kind);
+
+	return l ? lat__json(l) : json_null();
+}
+
+static json_t *stage__json(const struct op_stages *st, enum rs_stage stage)
+{
+	static const struct rs_lat none;
+	const struct rs_lat *l = st->lat[stage] ? st->lat[stage] : &none;
+	uint64_t count = lat__count(l);
+	json_t *o = json_object();
+
+	jout__put(&o, "count", jout__u64(count));
+	jout__put(&o, "sum", jout__u64(l->sum_ns));
+	jout__put(&o, "p50", jout__u64_if(count > 0, lat__quantile_ns(l, 0.5)));
+	jout__put(&o, "p99", jout__u64_if(count > 0, lat__quantile_ns(l, 0.99)));
+	jout__put(&o, "max", jout__u64_if(count > 0, l->max_ns));
+	jout__put(&o, "share_of_slowest", jout__ratio(op_stages__tail_share(st, stage), st->tail_n > 0));
+	return o;
+}
+
+/* null where requests can't be followed, or where it is not known of all. */
+static json_t *stages__json(const struct snapshot *s, const struct op_stats *o)
+{
+	static const char *const unseen[] = { "blk_queue", "device", "reap" };
+	struct op_stages *st;
+	json_t *j;
+	size_t i;
+
+	if (!op_stats__knows_stages(s, o))
+		return json_null();
+	st = malloc(sizeof(*st));
+	if (!st)
+		return NULL;
+	op_stages__make(o, st);
+	j = json_object();
+	for (i = 0; i < RS_STAGES; i++)
+		jout__put(&j, stage_name(i), snapshot__knows_stage(s, i) ? stage__json(st, i) : json_null());
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)
+		jout__put(&j, unseen[i], json_null());
+	free(st);
+	return j;
+}
+
 static json_t *errors__json(const struct op_stats *o)
 {
 	json_t *errors = json_object();
@@ -86,9 +135,9 @@ static json_t *op_stats__json(const struct snapshot *s, const struct op_stats *o
 	op_stats__put_counters(&j, s, o);
 	jout__put(&j, "in_flight", jout__u64_if(snapshot__knows(s, RS_F_SUBMIT), o->in_flight));
 	jout__put(&j, "latency_ns", completions ? lat__json(&o->lat) : json_null());
-	jout__put(&j, "multishot_gap_ns", o->multishot_gap ? lat__json(o->multishot_gap) : json_null());
-	jout__put(&j, "notif_delay_ns", o->notif_delay ? lat__json(o->notif_delay) : json_null());
-	jout__put(&j, "stages", json_null());
+	jout__put(&j, "multishot_gap_ns", times__json(o, RS_TAG_MULTI));
+	jout__put(&j, "notif_delay_ns", times__json(o, RS_TAG_NOTIF));
+	jout__put(&j, "stages", stages__json(s, o));
 	return j;
 }
 

@@ -94,6 +94,7 @@ static json_t *fidelity__json(const struct fidelity *f)
 	jout__put(&o, "series_full", jout__u64(f->series_full));
 	jout__put(&o, "records_lost", jout__u64(f->records_lost));
 	jout__put(&o, "details_lost", jout__u64(f->details_lost));
+	jout__put(&o, "stages_lost", jout__u64(f->stages_lost));
 	jout__put(&o, "ambiguous", jout__u64(f->ambiguous));
 	jout__put(&o, "unmatched", jout__u64(f->unmatched));
 	jout__put(&o, "children_lost", jout__u64(f->children_lost));

@@ -64,6 +64,7 @@ void text__head(struct text *t);
 void text__findings(struct text *t);
 void text__ops(struct text *t);
 void text__histograms(struct text *t);
+void text__stages(struct text *t);
 void text__rings(struct text *t);
 void text__ops_by_ring(struct text *t);
 void text__workers(struct text *t);

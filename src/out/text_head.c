@@ -145,6 +145,9 @@ static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct 
 	if (f->table_full)
 		list__add(gaps, "; ", "%s requests not timed (in-flight table full)",
 			fmt_count(n, (double)f->table_full));
+	if (f->stages_lost)
+		list__add(gaps, "; ", "stages of %s requests lost (table full)",
+			fmt_count(n, (double)f->stages_lost));
 	if (f->ambiguous)
 		list__add(gaps, "; ", "%s requests not timed (several in flight with one user_data)",
 			fmt_count(n, (double)f->ambiguous));

@@ -41,8 +41,8 @@ bool session__out_of_resources(int err);
 
 /* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {
-	int ring_index, free_rings, free_series, errnos, named, overflowed, series_index, registers, tags,
-		workers, sq_exits;
+	int ring_index, free_rings, free_series, free_kin, errnos, named, overflowed, series_index, registers,
+		tags, workers, sq_exits;
 };
 
 /* The mapped tables. Written by the programs while active. */
@@ -53,6 +53,7 @@ struct session_tables {
 	uint32_t n_rings;
 	struct rs_series *series;
 	uint32_t n_series;
+	uint32_t first_kin; /* series from here on are of stages */
 };
 
 struct session;

@@ -50,9 +50,11 @@ static void fill_config(const struct loading *l)
 	c->all = o->all;
 	c->group_mask = s->tables.n_groups - 1;
 	c->own_ring = session__own_ring(s);
+	c->links_told = s->plan.chosen[RS_F_LINK] != NULL;
+	c->wq_told = s->plan.chosen[RS_F_WQ_QUEUE] != NULL;
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
-	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 4;
+	c->wake_from_series = RS_SERIES_FIRST + (s->tables.first_kin - RS_SERIES_FIRST) / 4;
 	c->ring_exit_work = kallsyms__address(l->syms, "io_ring_exit_work");
 	c->ring_file_poll = kallsyms__address(l->syms, "io_uring_poll");
 	c->by_user = o->by_user;
@@ -191,7 +193,7 @@ static int try_alone(const struct loading *l, size_t i)
 	struct loading alone = *l;
 	int err;
 
-	small.max = (struct table_sizes){ 1, 1, 1 };
+	small.max = (struct table_sizes){ 1, 1, 1, 1 };
 	alone.o = &small;
 	err = try_range(&alone, i, i + 1);
 	if (!err || session__out_of_resources(err))

@@ -45,13 +45,15 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	t->n_groups = power_of_two(o->max.inflight) / RS_GROUP;
 	t->n_rings = o->max.rings + 1;
 	/* one more for our own ring */
-	t->n_series = o->max.series + 1 + RS_SERIES_FIRST;
+	t->first_kin = o->max.series + 1 + RS_SERIES_FIRST;
+	t->n_series = t->first_kin + o->max.kin;
 	err = bpf_map__set_max_entries(k->maps.rs_hot, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, session__own_ring(s) + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max.rings);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max.series + 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_kin, o->max.kin);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max.series + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max.inflight : 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
@@ -106,6 +108,7 @@ static void name_maps(struct session *s)
 		.ring_index = bpf_map__fd(k->maps.rs_ring_index),
 		.free_rings = bpf_map__fd(k->maps.rs_free_rings),
 		.free_series = bpf_map__fd(k->maps.rs_free_series),
+		.free_kin = bpf_map__fd(k->maps.rs_free_kin),
 		.errnos = bpf_map__fd(k->maps.rs_errnos),
 		.named = uses_named(s) ? bpf_map__fd(k->maps.rs_named) : -1,
 		.overflowed = bpf_map__fd(k->maps.rs_overflowed),
@@ -162,7 +165,8 @@ static int fill_tables(struct session *s)
 		t->series[RS_SERIES_SHARED(i)].traits = op_traits(i);
 	}
 	err = push_free(s->maps.free_rings, 1, t->n_rings);
-	return err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->n_series);
+	err = err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->first_kin);
+	return err ? err : push_free(s->maps.free_kin, t->first_kin, t->n_series);
 }
 
 int session__set_up_tables(struct session *s)
@@ -182,17 +186,33 @@ int session__recycle_series(struct session *s, const struct rs_series_key *key, 
 	return bpf_map_update_elem(s->maps.free_series, NULL, &idx, BPF_ANY) ? -errno : 0;
 }
 
+/* The main series of an opcode and those of its stages. */
+static int recycle_op(struct session *s, const struct rs_ring *r, uint32_t op)
+{
+	struct rs_series_key key = { .ring_uid = r->uid, .op = (__u16)op };
+	const struct rs_series *se = &s->tables.series[r->series[op]];
+	uint32_t kind, idx;
+	int err = 0;
+
+	for (kind = RS_KIND_SLOW; !err && kind < RS_KINDS; kind++) {
+		idx = se->kin[kind];
+		if (!idx)
+			continue;
+		reset_series(&s->tables.series[idx]);
+		err = bpf_map_update_elem(s->maps.free_kin, NULL, &idx, BPF_ANY) ? -errno : 0;
+	}
+	return err ? err : session__recycle_series(s, &key, r->series[op]);
+}
+
 int session__recycle_ring(struct session *s, uint32_t idx)
 {
 	struct session_tables *t = &s->tables;
 	struct rs_ring *r = &t->rings[idx];
-	struct rs_series_key key = { .ring_uid = r->uid, .kind = RS_SERIES_MAIN };
 	uint32_t generation = (r->uid >> 16) + 1, op;
 	int err;
 
 	for (op = 0; op < RS_OPS; op++) {
-		key.op = (__u16)op;
-		err = r->series[op] < RS_SERIES_FIRST ? 0 : session__recycle_series(s, &key, r->series[op]);
+		err = r->series[op] < RS_SERIES_FIRST ? 0 : recycle_op(s, r, op);
 		if (err)
 			return err;
 	}

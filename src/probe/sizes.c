@@ -11,6 +11,7 @@
 /* No table takes more than this part of the memory, unless it would be too small to be of use. */
 #define MEMORY_SHARE 2048u
 #define SERIES_SHARE 1024u
+#define REQUESTS_SHARE 1024u
 
 static uint32_t clamp(uint64_t n, uint32_t least, uint32_t most)
 {
@@ -33,6 +34,14 @@ void machine__read(struct machine *ret)
 	ret->cpus = cpus > 0 ? (uint32_t)cpus : 1;
 }
 
+/* Few opcodes do anything but end inline, and those that do have three stages or so. */
+static uint32_t kin_for(uint32_t series)
+{
+	uint32_t room = RS_MAX_SERIES - series;
+
+	return clamp(series / 4, 16, room < 16 ? 16 : room);
+}
+
 /*
  * Rings and requests in flight grow with the CPUs. Of the requests nearly all find a slot while half of them are taken.
  * Most rings use one opcode or two, and a series is large: where memory is short there are fewer than two for each ring,
@@ -46,13 +55,16 @@ void table_sizes__choose(const struct machine *m, struct table_sizes *s)
 
 	if (!s->inflight) {
 		most = clamp(2048ull * m->cpus, 131072, 1u << 20);
-		s->inflight = power_of_two_below(clamp(share / REQUEST_BYTES, 8192, most));
+		s->inflight = power_of_two_below(
+			clamp(m->memory_bytes / REQUESTS_SHARE / REQUEST_BYTES, 8192, most));
 	}
 	if (s->rings) {
 		s->series = clamp(2ull * s->rings, 1, RS_MAX_SERIES);
+		s->kin = kin_for(s->series);
 		return;
 	}
 	most = clamp(32ull * m->cpus, 2048, 16384);
 	s->rings = clamp(share / sizeof(struct rs_ring), 256, most);
 	s->series = clamp(m->memory_bytes / SERIES_SHARE / sizeof(struct rs_series), 1024, 2 * s->rings);
+	s->kin = kin_for(s->series);
 }

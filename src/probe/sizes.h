@@ -14,11 +14,12 @@ struct table_sizes {
 	uint32_t inflight; /* requests */
 	uint32_t rings;
 	uint32_t series; /* pairs of a ring and an opcode */
+	uint32_t kin;	 /* series of their stages */
 };
 
 void machine__read(struct machine *ret);
 
-/* Chooses those that are 0; series follow from rings that are given. */
+/* Chooses those that are 0; series and kin follow from rings that are given. */
 void table_sizes__choose(const struct machine *m, struct table_sizes *s);
 
 #endif

@@ -187,6 +187,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.table_full = t.no_slot;
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
 				   g->sq_exits_full + g->rejected_full + g->tags_mixed;
+	s->fidelity.stages_lost = g->stages_full;
 	s->fidelity.ambiguous = g->ambiguous;
 	s->fidelity.unmatched = g->unmatched;
 	s->fidelity.children_lost = g->targets_full;

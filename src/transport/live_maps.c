@@ -147,19 +147,24 @@ int live_maps__take_errnos(const struct session *s, const struct errno_list *l, 
 	return err;
 }
 
+int live_maps__add_times(const struct rs_series *se, struct op_times **sum)
+{
+	struct op_times t = { .lat = se->lat };
+
+	memcpy(t.tail_ns, se->tail_ns, sizeof(t.tail_ns));
+	return op_times__add(sum, &t);
+}
+
 static int add_extra(const struct session *s, struct ring_stats *r, const struct rs_series_key *key,
 	uint32_t idx)
 {
 	const struct session_tables *t = session__tables(s);
 	struct op_stats *o;
 
-	if (idx >= t->n_series)
+	if (idx >= t->n_series || key->kind >= RS_KINDS)
 		return 0;
 	o = ring_stats__op(r, key->op);
-	if (!o)
-		return -ENOMEM;
-	return op_stats__add_extra(key->kind == RS_TAG_MULTI ? &o->multishot_gap : &o->notif_delay,
-		&t->series[idx].lat);
+	return o ? live_maps__add_times(&t->series[idx], &o->kin[key->kind]) : -ENOMEM;
 }
 
 int live_maps__extras(const struct session *s, struct snapshot *snap)
@@ -171,7 +176,8 @@ int live_maps__extras(const struct session *s, struct snapshot *snap)
 
 	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
 		prev = &key;
-		if (key.kind == RS_SERIES_MAIN)
+		/* the others are their main series' kin, and read with it */
+		if (key.kind != RS_TAG_MULTI && key.kind != RS_TAG_NOTIF)
 			continue;
 		r = ring_of_uid(snap, key.ring_uid);
 		if (r && !bpf_map_lookup_elem(fd, &key, &idx))

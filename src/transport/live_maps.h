@@ -27,6 +27,9 @@ void errno_list__free(struct errno_list *l);
 /* Moves what l has of r->uid out of the map. 0 or -ENOMEM. */
 int live_maps__take_errnos(const struct session *s, const struct errno_list *l, struct ring_stats *r);
 
+/* Adds the times that a series holds. 0 or -ENOMEM. */
+int live_maps__add_times(const struct rs_series *se, struct op_times **sum);
+
 /* Gives the opcodes of s their multishot gaps and notification delays. 0 or -ENOMEM. */
 int live_maps__extras(const struct session *s, struct snapshot *snap);
 /* Adds those of r->uid to r and gives their series back. 0 or negative errno. */

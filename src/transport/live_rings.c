@@ -74,6 +74,19 @@ static bool is_used(const struct rs_series *se)
 	return i < RS_SC_COUNT;
 }
 
+/* How the times of a main series came about. */
+static int read_kin(const struct session_tables *t, const struct rs_series *se, struct op_stats *o)
+{
+	unsigned int k;
+	int err = 0;
+
+	o->stages_lost = se->stages_lost;
+	for (k = RS_KIND_SLOW; !err && k < RS_KINDS; k++)
+		if (se->kin[k] && se->kin[k] < t->n_series)
+			err = live_maps__add_times(&t->series[se->kin[k]], &o->kin[k]);
+	return err;
+}
+
 static int read_ops(const struct session_tables *t, const struct rs_ring *r, const struct slot_counts *c,
 	struct ring_stats *ret)
 {
@@ -101,6 +114,8 @@ static int read_ops(const struct session_tables *t, const struct rs_ring *r, con
 		o->in_flight = c->in_flight[idx];
 		o->c[RS_SC_SILENT] = c->silent[idx];
 		o->c[RS_SC_OVERFLOWED] = c->overflowed[idx];
+		if (read_kin(t, se, o))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -65,7 +65,8 @@ def losses(report, excused=()):
     Every field of fidelity must be 0, but for those excused; unknown is not. What extras missed, their numbers
     are allowed to lack.
     """
-    excused = (*excused, "extras_missed")
+    # there is room for the stages of some hundred rings
+    excused = (*excused, "extras_missed", "stages_lost")
     if not names_requests(report):
         # and the kernel does not count what it skipped
         excused = (*excused, "ambiguous", "unmatched", "missed")
@@ -152,6 +153,19 @@ def _queue(c, op):
         c.append(f"{op['op']}: nothing queued for {op['wq_queue_ns']} ns")
 
 
+def _stages(c, op):
+    """The stages of a request follow one another without a gap."""
+    known = {name: stage for name, stage in (op["stages"] or {}).items() if stage}
+    if not known:
+        return
+    total = sum(stage["sum"] for stage in known.values())
+    if total != op["latency_ns"]["sum"]:
+        c.append(f"{op['op']}: its stages sum to {total} ns, its latencies to {op['latency_ns']['sum']} ns")
+    for name, stage in known.items():
+        if stage["count"] > op["latency_ns"]["count"]:
+            c.append(f"{op['op']}.stages.{name}: {stage['count']} of {op['latency_ns']['count']} requests")
+
+
 def _register_times(c, register):
     took = register["latency_ns"]
     if not took:
@@ -173,6 +187,7 @@ def consistency(report, excused=()):
         if sum(causes.values()) != op["punted"]:
             c.append(f"{op['op']}: punted {op['punted']}, by cause {causes}")
         _queue(c, op)
+        _stages(c, op)
     for register in report["registers"] or []:
         _register_times(c, register)
     return c

@@ -14,10 +14,13 @@ UNKNOWN = None
 
 LATENCY = {"count": COUNT, "sum": COUNT, "buckets": [[COUNT]]} | {
     key: (COUNT, UNKNOWN) for key in ("min", "max", "p50", "p90", "p99", "p999", "p9999")}
+STAGE = {"count": COUNT, "sum": COUNT, "share_of_slowest": (NUMBER, UNKNOWN)} | {
+    key: (COUNT, UNKNOWN) for key in ("p50", "p99", "max")}
+STAGES = ("issue", "armed", "deliver", "link", "wq", "wq_queue", "wq_run", "other", "blk_queue", "device", "reap")
 OP = {"op": TEXT, "submitted": COUNT, "completed": COUNT, "errors": {}, "punted": COUNT,
       "punted_by": {"asked": COUNT, "opcode": COUNT, "drain": COUNT, "unwanted": COUNT}, "poll_armed": COUNT,
       "bytes": (COUNT, UNKNOWN), "latency_ns": LATENCY, "multishot_gap_ns": (LATENCY, UNKNOWN),
-      "stages": UNKNOWN, "wq_queued": (COUNT, UNKNOWN), "wq_queue_ns": (COUNT, UNKNOWN)}
+      "stages": ({stage: (STAGE, UNKNOWN) for stage in STAGES}, UNKNOWN), "wq_queued": (COUNT, UNKNOWN), "wq_queue_ns": (COUNT, UNKNOWN)}
 TOTALS = {key: (COUNT, UNKNOWN) for key in (
     "in_flight_at_attach", "submitted", "completed", "silent", "in_flight", "rejected", "sq_dropped",
     "errors", "punted", "poll_armed", "cqes_multishot", "cqes_aux", "notifs", "cq_overflows", "cq_dropped",
@@ -40,7 +43,7 @@ REPORT = {
                                          "busy_cpu_ns": COUNT, "over_ns": COUNT, "sample_min": COUNT,
                                          "sample_max": COUNT}, UNKNOWN)},
     "fidelity": dict.fromkeys(("untracked", "table_full", "rings_full", "series_full", "records_lost",
-                               "details_lost", "ambiguous", "unmatched", "children_lost", "missed",
+                               "details_lost", "stages_lost", "ambiguous", "unmatched", "children_lost", "missed",
                                "extras_missed"), COUNT),
     "totals": TOTALS, "rings": [RING], "rings_other": ({"n_rings": COUNT, "totals": TOTALS}, UNKNOWN),
     "tasks": [{"pid": COUNT, "tid": COUNT, "host_pid": (COUNT, UNKNOWN), "host_tid": (COUNT, UNKNOWN),

@@ -160,6 +160,8 @@ static inline void add_common(struct kernel *k)
 	add_tracepoint(k, "io_uring_queue_async_work", "io_kiocb*,s32");
 	add_tracepoint(k, "io_uring_link", "io_kiocb*,io_kiocb*");
 	add_tracepoint(k, "io_uring_poll_arm", "io_kiocb*,s32,s32");
+	add_tracepoint(k, "io_uring_task_add", "io_kiocb*,s32");
+	add_tracepoint(k, "io_uring_defer", "io_kiocb*");
 	add_tracepoint(k, "io_uring_cqring_wait", "*,s32");
 	add_tracepoint(k, "io_uring_short_write", "*,u64,u64,u64");
 	add_tracepoint(k, "io_uring_register", "*,u32,u32,u32,s64");

@@ -325,15 +325,15 @@ static void delta_leaves_nothing_out_that_was_counted(void **state)
 static void delta_of_spans_counts(void **state)
 {
 	struct snapshot *prev = four_states(1), *cur = four_states(1);
-	struct rs_lat gap = { .min_ns = 40, .max_ns = 40, .sum_ns = 40, .buckets[20] = 1 };
+	struct op_times gap = { .lat = { .min_ns = 40, .max_ns = 40, .sum_ns = 40, .buckets[20] = 1 } };
 	struct op_stats *o = &cur->rings[3].ops[0];
 
 	(void)state;
-	assert_int_equal(op_stats__add_extra(&o->multishot_gap, &gap), 0);
+	assert_int_equal(op_times__add(&o->kin[RS_TAG_MULTI], &gap), 0);
 	assert_listed(prev, cur, 0x1e);
-	assert_int_equal(op_stats__add_extra(&prev->rings[3].ops[0].multishot_gap, &gap), 0);
+	assert_int_equal(op_times__add(&prev->rings[3].ops[0].kin[RS_TAG_MULTI], &gap), 0);
 	assert_listed(prev, cur, 0xe);
-	assert_int_equal(op_stats__add_extra(&o->notif_delay, &gap), 0);
+	assert_int_equal(op_times__add(&o->kin[RS_TAG_NOTIF], &gap), 0);
 	assert_listed(prev, cur, 0x1e);
 	sample__free(prev);
 	sample__free(cur);

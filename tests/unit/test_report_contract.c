@@ -81,7 +81,7 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "cost"),
 		"estimated_cpu_ns programs_ns process_ns request_ns timing_ns events sample timed budget");
 	assert_keys(at(j, "fidelity"),
-		"untracked table_full rings_full series_full records_lost details_lost ambiguous unmatched children_lost missed extras_missed");
+		"untracked table_full rings_full series_full records_lost details_lost stages_lost ambiguous unmatched children_lost missed extras_missed");
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
 		"id pid pid_in_namespace host_pid comm cgroup fd sq_entries cq_entries flags state created_in_window "

@@ -247,7 +247,7 @@ static void ring_add_takes_what_can_be_added(void **state)
 static void copy_owns_its_memory(void **state)
 {
 	struct ring_stats r = { .id = 7, .fd = 5, .cgroup = strdup("/a.slice"), .state = RING_CLOSING }, copy;
-	struct rs_lat gap = { .min_ns = 40, .max_ns = 40, .sum_ns = 40, .buckets[20] = 1 };
+	struct op_times gap = { .lat = { .min_ns = 40, .max_ns = 40, .sum_ns = 40, .buckets[20] = 1 } };
 	size_t n = 0;
 	int err;
 
@@ -255,8 +255,8 @@ static void copy_owns_its_memory(void **state)
 	assert_non_null(r.cgroup);
 	sample__fill(&r, 1);
 	assert_int_equal(op_stats__add_errno(&r.ops[0], EIO, 2), 0);
-	assert_int_equal(op_stats__add_extra(&r.ops[1].multishot_gap, &gap), 0);
-	assert_int_equal(op_stats__add_extra(&r.ops[1].notif_delay, &gap), 0);
+	assert_int_equal(op_times__add(&r.ops[1].kin[RS_TAG_MULTI], &gap), 0);
+	assert_int_equal(op_times__add(&r.ops[1].kin[RS_TAG_NOTIF], &gap), 0);
 	memset(&copy, 0x5a, sizeof(copy));
 	do {
 		scarce__begin(n++);
@@ -268,8 +268,8 @@ static void copy_owns_its_memory(void **state)
 	r.cgroup[1] = 'b';
 	r.ops[0].c[RS_SC_SUBMITTED] = 0;
 	r.ops[0].errnos[0].count = 0;
-	r.ops[1].multishot_gap->sum_ns = 0;
-	r.ops[1].notif_delay->sum_ns = 0;
+	r.ops[1].kin[RS_TAG_MULTI]->lat.sum_ns = 0;
+	r.ops[1].kin[RS_TAG_NOTIF]->lat.sum_ns = 0;
 	assert_int_equal(copy.id, 7);
 	assert_int_equal(copy.state, RING_CLOSING);
 	assert_string_equal(copy.cgroup, "/a.slice");
@@ -277,8 +277,8 @@ static void copy_owns_its_memory(void **state)
 	assert_int_equal(copy.n_ops, 2);
 	assert_int_equal(copy.ops[0].c[RS_SC_SUBMITTED], 200 + RS_SC_SUBMITTED);
 	assert_int_equal(copy.ops[0].errnos[0].count, 2);
-	assert_int_equal(copy.ops[1].multishot_gap->sum_ns, 40);
-	assert_int_equal(copy.ops[1].notif_delay->sum_ns, 40);
+	assert_int_equal(copy.ops[1].kin[RS_TAG_MULTI]->lat.sum_ns, 40);
+	assert_int_equal(copy.ops[1].kin[RS_TAG_NOTIF]->lat.sum_ns, 40);
 	ring_stats__free(&r);
 	ring_stats__free(&copy);
 	/* one without anything */

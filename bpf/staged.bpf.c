@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* The stages of a request, followed and in the end counted. */
+#include "staged.h"
+
+#include "agg.h"
+
+static __always_inline struct rs_hot *hot_at(u32 group, u32 i)
+{
+	struct rs_hot_group *g = hot_group(group);
+
+	return g ? &g->s[in_group(i)] : NULL;
+}
+
+__noinline int rs_slot_enters(u32 group, u32 i, u32 stage, u64 now)
+{
+	struct rs_hot *s = hot_at(group, i);
+	struct rs_cold *c = cold_at(group, i);
+	struct rs_series *se;
+
+	if (!s || !c || stage >= RS_STAGES)
+		return 0;
+	if (!(s->flags & RS_SLOT_STAGED)) {
+		se = series_at(s->series);
+		rs_stages_begin(c, rs_stage_first(se ? se->traits : 0), s->submit_ns);
+		s->flags |= RS_SLOT_STAGED;
+	}
+	rs_stage_enter(c, stage, now);
+	return 0;
+}
+
+/* The series of another kind that goes with a main one. Only one CPU at a time ends requests of a ring. */
+static __noinline struct rs_series *kin_of(struct rs_series *se, u32 kind)
+{
+	struct rs_series *kin;
+	u32 idx;
+
+	if (!se || kind >= RS_KINDS)
+		return NULL;
+	idx = se->kin[kind];
+	if (idx)
+		return series_at(idx);
+	if (bpf_map_pop_elem(&rs_free_kin, &idx))
+		return NULL;
+	kin = series_at(idx);
+	if (!kin)
+		return NULL;
+	kin->lat.min_ns = ~0ull;
+	se->kin[kind] = idx;
+	return kin;
+}
+
+static __noinline int count(struct rs_series *se, u32 kind, u64 ns, u64 latency_ns)
+{
+	u32 octave = rs_hist_bucket(latency_ns) / RS_HIST_SUB;
+	struct rs_series *kin = kin_of(se, kind);
+
+	if (!se)
+		return 0;
+	if (!kin) {
+		se->stages_lost++;
+		ATOMIC_ADD(&rs.stages_full, 1);
+		return 0;
+	}
+	rs_lat_add(&kin->lat, ns, 0);
+	if (octave < RS_HIST_OCTAVES)
+		kin->tail_ns[octave] += ns;
+	return 0;
+}
+
+__noinline int rs_slot_staged_end(u32 group, u32 i, u64 latency_ns)
+{
+	struct rs_hot *s = hot_at(group, i);
+	struct rs_cold *c = cold_at(group, i);
+	struct rs_series *se;
+	u32 st;
+
+	if (!s || !c || series_is_shared(s->series))
+		return 0;
+	se = series_at(s->series);
+	if (!se)
+		return 0;
+	rs_stages_end(c, s->flags & RS_SLOT_STAGED, se->traits, s->submit_ns, latency_ns);
+	count(se, RS_KIND_SLOW, latency_ns, latency_ns);
+	for (st = 0; st < RS_STAGES; st++)
+		if (c->ns[st])
+			count(se, RS_KIND_STAGE(st), c->ns[st], latency_ns);
+	return 0;
+}
