@@ -53,7 +53,7 @@ struct session_tables {
 	uint32_t n_rings;
 	struct rs_series *series;
 	uint32_t n_series;
-	uint32_t first_kin; /* series from here on are of stages */
+	uint32_t n_kin; /* series of stages: behind the others, and not mapped */
 };
 
 struct session;
@@ -103,6 +103,9 @@ int session__wakeup_fd(const struct session *s);
 bool session__drain_wakeups(struct session *s);
 /* More than this many entries in use are short. */
 uint32_t session__rings_high_water(const struct session *s);
+
+/* A series of a stage. 0 or negative errno. */
+int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret);
 
 /* Returns a series that was read out. 0 or negative errno. */
 int session__recycle_series(struct session *s, const struct rs_series_key *key, uint32_t idx);

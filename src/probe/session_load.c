@@ -54,7 +54,7 @@ static void fill_config(const struct loading *l)
 	c->wq_told = s->plan.chosen[RS_F_WQ_QUEUE] != NULL;
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
-	c->wake_from_series = RS_SERIES_FIRST + (s->tables.first_kin - RS_SERIES_FIRST) / 4;
+	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 4;
 	c->ring_exit_work = kallsyms__address(l->syms, "io_ring_exit_work");
 	c->ring_file_poll = kallsyms__address(l->syms, "io_uring_poll");
 	c->by_user = o->by_user;

@@ -45,12 +45,12 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	t->n_groups = power_of_two(o->max.inflight) / RS_GROUP;
 	t->n_rings = o->max.rings + 1;
 	/* one more for our own ring */
-	t->first_kin = o->max.series + 1 + RS_SERIES_FIRST;
-	t->n_series = t->first_kin + o->max.kin;
+	t->n_series = o->max.series + 1 + RS_SERIES_FIRST;
+	t->n_kin = o->max.kin;
 	err = bpf_map__set_max_entries(k->maps.rs_hot, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, session__own_ring(s) + 1);
-	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series + t->n_kin);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max.rings);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max.series + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_kin, o->max.kin);
@@ -165,8 +165,8 @@ static int fill_tables(struct session *s)
 		t->series[RS_SERIES_SHARED(i)].traits = op_traits(i);
 	}
 	err = push_free(s->maps.free_rings, 1, t->n_rings);
-	err = err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->first_kin);
-	return err ? err : push_free(s->maps.free_kin, t->first_kin, t->n_series);
+	err = err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->n_series);
+	return err ? err : push_free(s->maps.free_kin, t->n_series, t->n_series + t->n_kin);
 }
 
 int session__set_up_tables(struct session *s)
@@ -186,6 +186,20 @@ int session__recycle_series(struct session *s, const struct rs_series_key *key, 
 	return bpf_map_update_elem(s->maps.free_series, NULL, &idx, BPF_ANY) ? -errno : 0;
 }
 
+static int recycle_kin(struct session *s, uint32_t idx)
+{
+	static const struct rs_series empty;
+
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.rs_series), &idx, &empty, BPF_ANY))
+		return -errno;
+	return bpf_map_update_elem(s->maps.free_kin, NULL, &idx, BPF_ANY) ? -errno : 0;
+}
+
+int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_series), &idx, ret) ? -errno : 0;
+}
+
 /* The main series of an opcode and those of its stages. */
 static int recycle_op(struct session *s, const struct rs_ring *r, uint32_t op)
 {
@@ -198,8 +212,7 @@ static int recycle_op(struct session *s, const struct rs_ring *r, uint32_t op)
 		idx = se->kin[kind];
 		if (!idx)
 			continue;
-		reset_series(&s->tables.series[idx]);
-		err = bpf_map_update_elem(s->maps.free_kin, NULL, &idx, BPF_ANY) ? -errno : 0;
+		err = recycle_kin(s, idx);
 	}
 	return err ? err : session__recycle_series(s, &key, r->series[op]);
 }

@@ -75,23 +75,29 @@ static bool is_used(const struct rs_series *se)
 }
 
 /* How the times of a main series came about. */
-static int read_kin(const struct session_tables *t, const struct rs_series *se, struct op_stats *o)
+static int read_kin(const struct session *s, const struct rs_series *se, struct op_stats *o)
 {
+	struct rs_series kin;
 	unsigned int k;
 	int err = 0;
 
 	o->stages_lost = se->stages_lost;
-	for (k = RS_KIND_SLOW; !err && k < RS_KINDS; k++)
-		if (se->kin[k] && se->kin[k] < t->n_series)
-			err = live_maps__add_times(&t->series[se->kin[k]], &o->kin[k]);
+	for (k = RS_KIND_SLOW; !err && k < RS_KINDS; k++) {
+		if (!se->kin[k])
+			continue;
+		err = session__read_kin(s, se->kin[k], &kin);
+		err = err ? err : live_maps__add_times(&kin, &o->kin[k]);
+	}
 	return err;
 }
 
-static int read_ops(const struct session_tables *t, const struct rs_ring *r, const struct slot_counts *c,
+static int read_ops(const struct session *s, const struct rs_ring *r, const struct slot_counts *c,
 	struct ring_stats *ret)
 {
+	const struct session_tables *t = session__tables(s);
 	struct op_stats *o;
 	unsigned int op;
+	int err;
 
 	for (op = 0; op < RS_OPS; op++) {
 		uint32_t idx = r->series[op];
@@ -114,8 +120,9 @@ static int read_ops(const struct session_tables *t, const struct rs_ring *r, con
 		o->in_flight = c->in_flight[idx];
 		o->c[RS_SC_SILENT] = c->silent[idx];
 		o->c[RS_SC_OVERFLOWED] = c->overflowed[idx];
-		if (read_kin(t, se, o))
-			return -ENOMEM;
+		err = read_kin(s, se, o);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -255,7 +262,7 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	ret->c[RS_RC_CQES_REJECTED] += gone;
 	ret->in_flight_no_slot = ((int64_t)r->no_slot > 0 ? r->no_slot : 0) + c->unnamed[idx];
 	read_sq_thread(l, r, k, ret);
-	err = read_ops(t, r, c, ret);
+	err = read_ops(l->s, r, c, ret);
 	if (!err && k->cgroup && !(ret->cgroup = strdup(k->cgroup)))
 		err = -ENOMEM;
 	if (err)

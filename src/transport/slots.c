@@ -115,8 +115,7 @@ static void take_series(const struct session_tables *t, struct slot_counts *c)
 {
 	uint32_t i;
 
-	/* those of stages count nothing, and need not be resident */
-	for (i = 0; i < t->first_kin; i++) {
+	for (i = 0; i < t->n_series; i++) {
 		c->silent[i] = t->series[i].c[RS_SC_SILENT];
 		c->overflowed[i] = t->series[i].c[RS_SC_OVERFLOWED];
 	}
