@@ -6,6 +6,7 @@
  * is a multishot CQE (IORING_CQE_F_MORE) or an auxiliary one (msg_ring, resource tags).
  */
 #include "end.h"
+#include "follow.h"
 
 /* From 6.16 on. */
 SEC("?tp_btf/io_uring_complete")
@@ -14,6 +15,7 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 	struct io_rings *rings = ring_ctx->rings;
 	struct completion c;
 	struct ending e;
+	u32 head, tail;
 
 	if (!rs.active)
 		return 0;
@@ -26,8 +28,12 @@ int BPF_PROG(rs_complete_cqe, struct io_ring_ctx *ring_ctx, void *req, struct io
 		return count_other_cqe(&c);
 	if (ending_find(&c, &e))
 		ending_count(&c, &e, e.submit_ns ? rings->sq.head : 0);
-	if (e.r)
-		note_depth(e.r, ring_ctx->cached_cq_tail - rings->cq.head);
+	if (!e.r)
+		return 0;
+	tail = ring_ctx->cached_cq_tail;
+	head = rings->cq.head;
+	note_depth(e.r, tail - head);
+	reap_posted(e.r, head, tail, e.now);
 	return 0;
 }
 
@@ -38,6 +44,7 @@ int BPF_PROG(rs_complete_args, void *ring_ctx, void *req, u64 user_data, int res
 	struct completion c = { (u64)ring_ctx, (u64)req, user_data, res, cflags };
 	struct io_ring_ctx *x = ring_ctx;
 	struct ending e;
+	u32 head, tail;
 
 	if (!rs.active)
 		return 0;
@@ -45,7 +52,11 @@ int BPF_PROG(rs_complete_args, void *ring_ctx, void *req, u64 user_data, int res
 		return count_other_cqe(&c);
 	if (ending_find(&c, &e))
 		ending_count(&c, &e, e.submit_ns ? BPF_CORE_READ(x, rings, sq.head) : 0);
-	if (e.r)
-		note_depth(e.r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head));
+	if (!e.r)
+		return 0;
+	tail = BPF_CORE_READ(x, cached_cq_tail);
+	head = BPF_CORE_READ(x, rings, cq.head);
+	note_depth(e.r, tail - head);
+	reap_posted(e.r, head, tail, e.now);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef RINGSIDE_CQE_H
 #define RINGSIDE_CQE_H
 
+#include "follow.h"
 #include "rings.h"
 #include "tags.h"
 
@@ -41,13 +42,20 @@ static __always_inline void note_depth(struct rs_ring *r, u32 depth)
 		r->cq_depth_max = depth;
 }
 
-/* The same, from the ring itself. */
-static __noinline int note_depth_of(struct rs_ring *r, u64 ctx)
+/* The same, from the ring itself, of a CQE that was posted there. */
+static __noinline int note_other_cqe(struct rs_ring *r, u64 ctx)
 {
 	struct io_ring_ctx *x = (void *)ctx;
+	u32 head, tail;
 
-	if (r && RS_RING_IDX(r->uid))
-		note_depth(r, BPF_CORE_READ(x, cached_cq_tail) - BPF_CORE_READ(x, rings, cq.head));
+	if (!r || !RS_RING_IDX(r->uid))
+		return 0;
+	tail = BPF_CORE_READ(x, cached_cq_tail);
+	head = BPF_CORE_READ(x, rings, cq.head);
+	note_depth(r, tail - head);
+	/* before 5.19 the event comes before the CQE has its place */
+	if (bpf_core_field_exists(struct io_kiocb, cqe) && (!rs.sample_scale || !sample_draw(r)))
+		reap_posted(r, head, tail, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -73,7 +81,7 @@ static __noinline int count_other_cqe(const struct completion *c)
 	r = ring_known(c->ctx, PTR_LOW32(c->ctx));
 	if (!r)
 		return 0;
-	note_depth_of(r, c->ctx);
+	note_other_cqe(r, c->ctx);
 	key.ring_uid = r->uid;
 	key.user_data = c->user_data;
 	if (c->cflags & (IORING_CQE_F_NOTIF | IORING_CQE_F_MORE)) {

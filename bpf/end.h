@@ -127,6 +127,7 @@ struct ending {
 	struct rs_hot *s;
 	struct place p;
 	u64 submit_ns; /* 0: it is not timed */
+	u64 now;       /* of its end, if it is timed; else 0 */
 	u32 i;	       /* of s in p.g */
 	u16 flags;
 };
@@ -139,6 +140,7 @@ static __always_inline bool ending_find(const struct completion *c, struct endin
 	struct rs_hot *s;
 
 	e->r = NULL;
+	e->now = 0;
 	if (!place_of(PTR_LOW32(c->req), &e->p))
 		return false;
 	s = slot_find(&e->p, c->req, &e->i);
@@ -182,10 +184,12 @@ static __always_inline bool ending_is_inline(const struct ending *e, u32 sq_head
 /* sq_head: of the ring, now; used only if the request is timed. */
 static __always_inline void ending_count(const struct completion *c, struct ending *e, u32 sq_head)
 {
-	u64 now = e->submit_ns ? bpf_ktime_get_ns() : 0, latency_ns;
+	u64 now, latency_ns;
 	bool shared = series_is_shared(e->s->series), worker;
 	struct rs_cold *cold;
 
+	now = e->submit_ns ? bpf_ktime_get_ns() : 0;
+	e->now = now;
 	rs_series_end(e->se, c->res, shared);
 	if (e->submit_ns && !(e->flags & RS_SLOT_MULTI)) {
 		latency_ns = now > e->submit_ns ? now - e->submit_ns : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* Rings and processes: created, inherited, gone. All rare. */
+#include "follow.h"
 #include "rings.h"
 
 /* The ring at this address is gone: no request of it can be in flight, whatever we saw of its end. */
@@ -55,6 +56,7 @@ int BPF_PROG(rs_ring_exit, int cpu, void *pwq, struct work_struct *work)
 	if (!r || r->state != RS_RING_LISTED)
 		return 0;
 	r->sq_dropped = BPF_CORE_READ(ring_ctx, rings, sq_dropped);
+	reap_look_last(r, (u64)ring_ctx);
 	r->closed_ns = bpf_ktime_get_ns();
 	r->state = RS_RING_CLOSING;
 	return 0;
@@ -122,6 +124,8 @@ static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
 		dropped = BPF_CORE_READ(x, rings, sq_dropped);
 		if (dropped > r->sq_dropped)
 			r->sq_dropped = dropped;
+		if (rs.refresh)
+			reap_look_last(r, ring);
 		return 0;
 	}
 	owner_of(&o, task);

@@ -38,6 +38,15 @@ RS_MAP struct {
 	__type(value, struct rs_ring);
 } rs_rings SEC(".maps");
 
+/* By index of the ring. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_reaped);
+} rs_reaped SEC(".maps");
+
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

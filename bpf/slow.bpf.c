@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* What a request may meet on its way: io-wq, poll; and what a ring's threads do: wait, register. */
+#include "follow.h"
 #include "rings.h"
 #include "slots.h"
 #include "staged.h"
@@ -122,28 +123,29 @@ int BPF_PROG(rs_task_add, struct io_kiocb *req)
 	return 0;
 }
 
-static __always_inline int count_on_ring(void *ctx, u32 counter)
+static __always_inline struct rs_ring *count_on_ring(void *ctx, u32 counter)
 {
 	struct rs_ring *r;
 
 	if (!rs.active)
-		return 0;
+		return NULL;
 	r = ring_get((u64)ctx, PTR_LOW32(ctx));
 	if (r)
 		ATOMIC_ADD(&r->c[counter], 1);
-	return 0;
+	return r;
 }
 
 SEC("?tp_btf/io_uring_cqring_wait")
 int BPF_PROG(rs_cqring_wait, void *ring_ctx)
 {
-	return count_on_ring(ring_ctx, RS_RC_WAITS);
+	return reap_look_into(count_on_ring(ring_ctx, RS_RC_WAITS), (u64)ring_ctx);
 }
 
 SEC("?tp_btf/io_uring_short_write")
 int BPF_PROG(rs_short_write, void *ring_ctx)
 {
-	return count_on_ring(ring_ctx, RS_RC_SHORT_WRITES);
+	count_on_ring(ring_ctx, RS_RC_SHORT_WRITES);
+	return 0;
 }
 
 /* The end of this thread's call, whose beginning was seen where that can be. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* Submission: an SQE became a request, or was refused. */
+#include "follow.h"
 #include "rings.h"
 #include "slots.h"
 #include "sqe.h"
@@ -144,25 +145,45 @@ static __noinline u16 tag_request(struct io_kiocb *req, u32 ring_uid, u32 series
  * The kernel publishes sq.head at the end of a submission batch: when it moved since
  * the last SQE that we saw on this ring, this SQE is the first of another batch.
  * Rings that rewind publish nothing; there a batch starts where the position does not grow.
+ * Whether this SQE is the first.
  */
-static __always_inline void count_batch(struct rs_ring *r, struct io_ring_ctx *ctx)
+static __always_inline bool count_batch(struct rs_ring *r, struct io_ring_ctx *ctx)
 {
+	bool first;
 	u32 head;
 
 	if (r->flags & RS_RING_REWIND) {
 		head = ctx->cached_sq_head;
-		if (head <= r->last_sq_head)
+		first = head <= r->last_sq_head;
+		if (first)
 			r->c[RS_RC_BATCHES]++;
 		r->last_sq_head = head;
-		return;
+		return first;
 	}
 	head = ctx->rings->sq.head;
 	if (r->last_sq_head == head)
-		return;
+		return false;
 	r->last_sq_head = head;
 	r->batch_ns = 0;
 	r->c[RS_RC_BATCHES]++;
 	r->sq_dropped = ctx->rings->sq_dropped;
+	return true;
+}
+
+/* Between two batches an application has most often consumed what there was. */
+static __noinline int look_at_cq(struct rs_ring *r, struct io_ring_ctx *ctx, u64 now)
+{
+	u64 posted;
+	u32 head;
+
+	if (!r || !ctx)
+		return 0;
+	posted = r->reap.posted_ns;
+	if (!posted)
+		return 0;
+	head = ctx->rings->cq.head;
+	reap_look(r, posted, head, ctx->cached_cq_tail, now);
+	return 0;
 }
 
 static __always_inline u16 slot_flags(struct io_kiocb *req)
@@ -190,7 +211,7 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	struct rs_series *se;
 	struct rs_ring *r;
 	struct rs_hot *s;
-	bool shared;
+	bool shared, first = false;
 	u16 flags;
 	u32 idx;
 	u64 now;
@@ -207,7 +228,7 @@ static __always_inline int on_submit(struct io_kiocb *req)
 		return 0;
 	shared = series_is_shared(idx);
 	if (RS_RING_IDX(r->uid))
-		count_batch(r, ctx);
+		first = count_batch(r, ctx);
 	else
 		ATOMIC_ADD(&rs.rings_full, 1);
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
@@ -234,6 +255,8 @@ static __always_inline int on_submit(struct io_kiocb *req)
 		flags |= tag_request(req, r->uid, idx);
 	s->flags = flags;
 	s->submit_ns = now;
+	if (first)
+		look_at_cq(r, ctx, now);
 	return 0;
 }
 

@@ -116,6 +116,35 @@ _Static_assert(RS_KINDS <= 16, "rs_series.kin");
 #define RS_RING_CREATED_IN_WINDOW 1u /* its io_uring_create was seen while observing */
 #define RS_RING_REWIND 2u	     /* IORING_SETUP_SQ_REWIND: every batch starts at entry 0 */
 
+/*
+ * Of each ring one CQE at a time is followed, from the moment it is posted until the application has
+ * consumed it. The completer alone begins and records; others may look in between.
+ */
+struct rs_reap {
+	__u64 posted_ns;   /* 0: none is followed */
+	__u64 unreaped_ns; /* when it was last seen in the CQ */
+	__u64 gone_ns;	   /* when the CQE that was posted at gone_of_ns was seen to be consumed */
+	__u64 gone_of_ns;
+	__u32 end;   /* it is consumed once the CQ head is here */
+	__u32 skip;  /* CQEs that could be followed and are not, before the next that is */
+	__u32 depth; /* cq_depth_max when that was drawn */
+	__u32 left;  /* CQEs in the CQ when it was looked into for the last time, plus 1; 0: it was not */
+};
+
+/* Times from posting to consumption, or bounds of them. Buckets are two of hist.h's wide. */
+#define RS_REAP_BUCKETS (RS_HIST_BUCKETS / 2)
+
+struct rs_reap_dist {
+	__u64 sum_ns;
+	__u64 max_ns;
+	__u32 buckets[RS_REAP_BUCKETS];
+};
+
+/* Of the CQEs that were followed to their end: it was after lower and before upper. */
+struct rs_reaped {
+	struct rs_reap_dist lower, upper;
+} __attribute__((aligned(64)));
+
 struct rs_ring {
 	/* read by every event */
 	__u64 ctx; /* address, 0 while the entry is free */
@@ -137,7 +166,7 @@ struct rs_ring {
 	__u32 cq_depth_max;
 	__u32 pad2;
 	__u64 last_end; /* io_kiocb that ended last */
-	__u64 pad3[6];
+	struct rs_reap reap;
 	__u64 c[RS_RC_COUNT];
 	/* index into the series table, 0: none yet */
 	__u16 series[RS_OPS];

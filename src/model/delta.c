@@ -101,12 +101,15 @@ static int ring_delta(const struct ring_stats *prev, const struct ring_stats *cu
 	d.cgroup = NULL;
 	d.ops = NULL;
 	d.n_ops = 0;
+	d.reap.times = NULL;
+	d.alive_ns = minus(cur->alive_ns, prev->alive_ns);
 	d.sq_dropped = (uint32_t)minus(cur->sq_dropped, prev->sq_dropped);
 	d.sq_cpu_ns = minus(cur->sq_cpu_ns, prev->sq_cpu_ns);
 	d.sq_alive_ns = minus(cur->sq_alive_ns, prev->sq_alive_ns);
 	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
 		d.c[i] = minus(cur->c[i], prev->c[i]);
 	err = ops_delta(prev, cur, &d);
+	err = err ? err : reap_stats__delta(&prev->reap, &cur->reap, &d.reap);
 	if (!err && cur->cgroup) {
 		d.cgroup = strdup(cur->cgroup);
 		if (!d.cgroup)

@@ -25,6 +25,7 @@ void ring_stats__free(struct ring_stats *r)
 		return;
 	for (size_t i = 0; i < r->n_ops; i++)
 		op_stats__free(&r->ops[i]);
+	reap_stats__free(&r->reap);
 	free(r->ops);
 	free(r->cgroup);
 	r->ops = NULL;
@@ -100,6 +101,14 @@ struct totals ring_stats__totals(const struct ring_stats *r)
 	for (size_t i = 0; i < r->n_ops; i++)
 		add_op_totals(&t, &r->ops[i]);
 	return t;
+}
+
+uint64_t ring_stats__cqes(const struct ring_stats *r)
+{
+	struct totals t = ring_stats__totals(r);
+
+	return t.completed + r->c[RS_RC_CQES_REJECTED] + t.cqes_multishot + t.cqes_aux + t.notifs -
+	       t.cq_dropped;
 }
 
 uint64_t ring_stats__requests(const struct ring_stats *r)
@@ -320,11 +329,13 @@ static int op_stats__copy(const struct op_stats *o, struct op_stats *ret)
 int ring_stats__copy(const struct ring_stats *r, struct ring_stats *ret)
 {
 	struct ring_stats copy = *r;
-	int err = 0;
+	int err;
 
 	copy.n_ops = 0;
 	copy.ops = r->n_ops ? reallocarray(NULL, r->n_ops, sizeof(*r->ops)) : NULL;
 	copy.cgroup = r->cgroup ? strdup(r->cgroup) : NULL;
+	copy.reap.times = NULL;
+	err = reap_stats__copy(&r->reap, &copy.reap);
 	if ((r->n_ops && !copy.ops) || (r->cgroup && !copy.cgroup))
 		err = -ENOMEM;
 	while (!err && copy.n_ops < r->n_ops) {

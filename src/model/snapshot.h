@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "cost.h"
+#include "reaping.h"
 
 enum feature_level { FEATURE_OFF, FEATURE_DEGRADED, FEATURE_FULL };
 
@@ -75,6 +76,8 @@ struct ring_stats {
 	bool sq_cpu_known;
 	uint64_t sq_cpu_ns;	    /* CPU time of the SQPOLL thread inside the window */
 	uint64_t sq_alive_ns;	    /* how long it could have run inside the window */
+	uint64_t alive_ns;	    /* how long it has existed inside the window */
+	struct reap_stats reap;	    /* of one ring; sums have none */
 	uint64_t c[RS_RC_COUNT];    /* enum rs_ring_counter */
 	uint64_t in_flight_no_slot; /* of no known opcode, too */
 	uint64_t batchless; /* not 0: SQEs and batches are not counted in the same place, so have no ratio */
@@ -156,6 +159,8 @@ static inline bool snapshot__knows(const struct snapshot *s, enum rs_feature f)
 }
 
 struct totals ring_stats__totals(const struct ring_stats *r);
+/* CQEs posted to it, those that went through the overflow list included. */
+uint64_t ring_stats__cqes(const struct ring_stats *r);
 /* What makes a ring a busy one: requests submitted, or in flight when the observation began. */
 uint64_t ring_stats__requests(const struct ring_stats *r);
 struct totals snapshot__totals(const struct snapshot *s);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "lat.h"
 #include "names.h"
 
 static json_t *flags__json(uint32_t flags)
@@ -61,6 +62,56 @@ static json_t *created_in_window__json(const struct snapshot *s, const struct ri
 	return json_boolean(r->created_in_window);
 }
 
+static json_t *reap_times__json(const struct rs_lat *l)
+{
+	bool any = lat__count(l) > 0;
+	json_t *o = json_object();
+
+	jout__put(&o, "count", jout__u64(lat__count(l)));
+	jout__put(&o, "sum", jout__u64(l->sum_ns));
+	jout__put(&o, "max", jout__u64_if(any, l->max_ns));
+	jout__put(&o, "p50", jout__u64_if(any, lat__quantile_ns(l, 0.5)));
+	jout__put(&o, "p90", jout__u64_if(any, lat__quantile_ns(l, 0.9)));
+	jout__put(&o, "p99", jout__u64_if(any, lat__quantile_ns(l, 0.99)));
+	return o;
+}
+
+/* A CQE that overflowed comes to the CQ later, when nothing tells. */
+static json_t *cq_depth_mean__json(const struct snapshot *s, const struct ring_stats *r)
+{
+	double lower, upper;
+	json_t *o;
+
+	if (!snapshot__knows(s, RS_F_OVERFLOW) || r->c[RS_RC_CQ_OVERFLOWS] ||
+		!reap_stats__depth(&r->reap, ring_stats__cqes(r), r->alive_ns, &lower, &upper))
+		return json_null();
+	o = json_object();
+	jout__put(&o, "lower", jout__ratio(lower, 1));
+	jout__put(&o, "upper", jout__ratio(upper, 1));
+	return o;
+}
+
+/* Without the request that a CQE ends, its place in the CQ is not known. */
+static json_t *reap__json(const struct snapshot *s, const struct ring_stats *r)
+{
+	static const struct rs_lat none;
+	const struct reap_times *t = r->reap.times;
+	json_t *o;
+
+	if (!r->id || !snapshot__knows(s, RS_F_ENDS))
+		return json_null();
+	o = json_object();
+	jout__put(&o, "how", json_string("bracketed"));
+	jout__put(&o, "count", jout__u64(reap_stats__count(&r->reap)));
+	jout__put(&o, "lower_ns", reap_times__json(t ? &t->lower : &none));
+	jout__put(&o, "upper_ns", reap_times__json(t ? &t->upper : &none));
+	jout__put(&o, "unreaped", jout__u64_if(r->reap.left_known, r->reap.left));
+	jout__put(&o, "unreaped_ns",
+		jout__u64_if(r->reap.left_known && r->reap.left && r->reap.unreaped_ns, r->reap.unreaped_ns));
+	jout__put(&o, "cq_depth_mean", cq_depth_mean__json(s, r));
+	return o;
+}
+
 static json_t *ring_stats__json(const struct snapshot *s, const struct ring_stats *r)
 {
 	struct totals totals = ring_stats__totals(r);
@@ -83,6 +134,7 @@ static json_t *ring_stats__json(const struct snapshot *s, const struct ring_stat
 	jout__put(&o, "sq_thread", sq_thread__json(r));
 	jout__put(&o, "cq_depth_max",
 		jout__u64_if(one && snapshot__knows(s, RS_F_COMPLETE), r->cq_depth_max));
+	jout__put(&o, "reap", reap__json(s, r));
 	jout__put(&o, "totals", totals__json(s, &totals, &raw));
 	jout__put(&o, "ops", ops__json(s, r->ops, r->n_ops));
 	return o;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lat.h"
 #include "names.h"
 
 #define MAX_RINGS 16
@@ -21,6 +22,7 @@ static const struct table_column ring_columns[] = {
 	{ .head = "COMM", .list = true, .min = 6 },
 	{ .head = "SQ", .right = true, .drop = 8 },
 	{ .head = "CQ-MAX", .right = true, .drop = 4 },
+	{ .head = "REAP", .right = true, .optional = true, .drop = 7 },
 	{ .head = "COUNT", .right = true },
 	{ .head = "REQ/S", .right = true, .drop = 9 },
 	{ .head = "BATCH", .right = true, .drop = 1 },
@@ -185,6 +187,28 @@ static const char *state_text(const struct snapshot *s, const struct ring_stats 
 	return names[r->state];
 }
 
+/* The bounds of the median time in the CQ; without one, how long CQEs have lain there unseen. */
+static void reap_cell(struct table *tab, const struct snapshot *s, const struct ring_stats *r)
+{
+	const struct reap_stats *reap = &r->reap;
+	char lower[FMT_LEN], upper[FMT_LEN];
+
+	if (!r->id || !snapshot__knows(s, RS_F_ENDS)) {
+		table__cell(tab, ATTR_PLAIN, "-");
+	} else if (reap_stats__count(reap)) {
+		fmt_ns(lower, lat__quantile_ns(&reap->times->lower, 0.5));
+		fmt_ns(upper, lat__quantile_ns(&reap->times->upper, 0.5));
+		if (strcmp(lower, upper))
+			table__cell(tab, ATTR_PLAIN, "%s-%s", lower, upper);
+		else
+			table__cell(tab, ATTR_PLAIN, "%s", lower);
+	} else if (reap->left_known && reap->left && reap->unreaped_ns) {
+		table__cell(tab, ATTR_YELLOW, ">%s", fmt_ns(lower, reap->unreaped_ns));
+	} else {
+		table__cell(tab, ATTR_PLAIN, "-");
+	}
+}
+
 static void ring_row(struct table *tab, struct text *t, const struct ranked_ring *ranked)
 {
 	const struct ring_stats *r = ranked->ring;
@@ -202,6 +226,7 @@ static void ring_row(struct table *tab, struct text *t, const struct ranked_ring
 		table__cell(tab, ATTR_PLAIN, "%" PRIu32 "/%" PRIu32, r->cq_depth_max, r->cq_entries);
 	else
 		table__cell(tab, ATTR_PLAIN, "n/a");
+	reap_cell(tab, t->r->snap, r);
 	table__cell(tab, ATTR_PLAIN, "%s", fmt_count(buf, (double)sum->submitted));
 	table__cell(tab, ATTR_PLAIN, "%s", text__rate(buf, t->r->snap, (double)sum->submitted));
 	batch_cell(tab, sum);

@@ -51,6 +51,7 @@ struct session_tables {
 	uint32_t n_groups;
 	struct rs_ring *rings;
 	uint32_t n_rings;
+	struct rs_reaped *reaped; /* by ring */
 	struct rs_series *series;
 	uint32_t n_series;
 	uint32_t n_kin; /* series of stages: behind the others, and not mapped */

@@ -50,6 +50,7 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = bpf_map__set_max_entries(k->maps.rs_hot, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, session__own_ring(s) + 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_reaped, session__own_ring(s) + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series + t->n_kin);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max.rings);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max.series + 1);
@@ -75,6 +76,7 @@ static void *map_table(const struct bpf_map *map, size_t value_size, size_t n, i
 
 /* Array values are rounded up to 8 bytes; ours are multiples of 64. */
 _Static_assert(sizeof(struct rs_ring) % 64 == 0, "rs_ring");
+_Static_assert(sizeof(struct rs_reaped) % 64 == 0, "rs_reaped");
 _Static_assert(sizeof(struct rs_series) % 64 == 0, "rs_series");
 
 static int map_tables(struct session *s)
@@ -84,8 +86,9 @@ static int map_tables(struct session *s)
 
 	t->hot = map_table(s->skel->maps.rs_hot, sizeof(*t->hot), t->n_groups, PROT_READ);
 	t->rings = map_table(s->skel->maps.rs_rings, sizeof(*t->rings), session__own_ring(s) + 1, rw);
+	t->reaped = map_table(s->skel->maps.rs_reaped, sizeof(*t->reaped), session__own_ring(s) + 1, rw);
 	t->series = map_table(s->skel->maps.rs_series, sizeof(*t->series), t->n_series, rw);
-	return t->hot && t->rings && t->series ? 0 : -ENOMEM;
+	return t->hot && t->rings && t->reaped && t->series ? 0 : -ENOMEM;
 }
 
 void session__unmap_tables(struct session *s)
@@ -96,6 +99,8 @@ void session__unmap_tables(struct session *s)
 		munmap(t->hot, sizeof(*t->hot) * t->n_groups);
 	if (t->rings)
 		munmap(t->rings, sizeof(*t->rings) * (session__own_ring(s) + 1));
+	if (t->reaped)
+		munmap(t->reaped, sizeof(*t->reaped) * (session__own_ring(s) + 1));
 	if (t->series)
 		munmap(t->series, sizeof(*t->series) * t->n_series);
 }
@@ -229,6 +234,7 @@ int session__recycle_ring(struct session *s, uint32_t idx)
 		if (err)
 			return err;
 	}
+	memset(&t->reaped[idx], 0, sizeof(t->reaped[idx]));
 	/* generation 0 is ring 0's alone */
 	reset_ring(r, idx, generation & 0xffff ? generation & 0xffff : 1);
 	return bpf_map_update_elem(s->maps.free_rings, NULL, &idx, BPF_ANY) ? -errno : 0;

@@ -174,6 +174,14 @@ static void read_sq_thread(const struct live *l, const struct rs_ring *r, const 
 		ret->sq_alive_ns = ret->sq_cpu_ns;
 }
 
+static uint64_t alive_ns(const struct live *l, const struct rs_ring *r)
+{
+	uint64_t begin = r->created_ns > l->start_ns ? r->created_ns : l->start_ns;
+	uint64_t end = r->closed_ns ? r->closed_ns : live__now_ns(l);
+
+	return end > begin ? end - begin : 0;
+}
+
 static bool adds_up(const struct ring_stats *s)
 {
 	struct totals t = ring_stats__totals(s);
@@ -262,7 +270,9 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	ret->c[RS_RC_CQES_REJECTED] += gone;
 	ret->in_flight_no_slot = ((int64_t)r->no_slot > 0 ? r->no_slot : 0) + c->unnamed[idx];
 	read_sq_thread(l, r, k, ret);
-	err = read_ops(l->s, r, c, ret);
+	ret->alive_ns = alive_ns(l, r);
+	err = reap_stats__read(&r->reap, r->cq_depth_max, &t->reaped[idx], &ret->reap);
+	err = err ? err : read_ops(l->s, r, c, ret);
 	if (!err && k->cgroup && !(ret->cgroup = strdup(k->cgroup)))
 		err = -ENOMEM;
 	if (err)

@@ -17,6 +17,9 @@ LATENCY = {"count": COUNT, "sum": COUNT, "buckets": [[COUNT]]} | {
 STAGE = {"count": COUNT, "sum": COUNT, "share_of_slowest": (NUMBER, UNKNOWN)} | {
     key: (COUNT, UNKNOWN) for key in ("p50", "p99", "max")}
 STAGES = ("issue", "armed", "deliver", "link", "wq", "wq_queue", "wq_run", "other", "blk_queue", "device", "reap")
+REAP_TIMES = {"count": COUNT, "sum": COUNT} | dict.fromkeys(("max", "p50", "p90", "p99"), (COUNT, UNKNOWN))
+REAP = {"how": TEXT, "count": COUNT, "lower_ns": REAP_TIMES, "upper_ns": REAP_TIMES, "unreaped": (COUNT, UNKNOWN),
+        "unreaped_ns": (COUNT, UNKNOWN), "cq_depth_mean": ({"lower": NUMBER, "upper": NUMBER}, UNKNOWN)}
 OP = {"op": TEXT, "submitted": COUNT, "completed": COUNT, "errors": {}, "punted": COUNT,
       "punted_by": {"asked": COUNT, "opcode": COUNT, "drain": COUNT, "unwanted": COUNT}, "poll_armed": COUNT,
       "bytes": (COUNT, UNKNOWN), "latency_ns": LATENCY, "multishot_gap_ns": (LATENCY, UNKNOWN),
@@ -30,6 +33,7 @@ RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_p
         "comm": TEXT, "cgroup": (TEXT, UNKNOWN), "fd": (COUNT, UNKNOWN),
         "sq_entries": COUNT, "cq_entries": COUNT, "flags": [TEXT], "state": TEXT, "created_in_window": FLAG,
         "sq_thread": ({"tid": COUNT, "cpu_pct": (NUMBER, UNKNOWN)}, UNKNOWN), "cq_depth_max": COUNT,
+        "reap": (REAP, UNKNOWN),
         "totals": TOTALS, "ops": [OP]}
 FINDING = {"rule": TEXT, "severity": TEXT, "title": TEXT, "evidence": {}, "advice": TEXT,
            "ring": (COUNT, UNKNOWN), "op": (TEXT, UNKNOWN), "file": UNKNOWN, "stack": UNKNOWN}

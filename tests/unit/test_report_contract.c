@@ -85,8 +85,11 @@ static void test_contract_keys(void **state)
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
 		"id pid pid_in_namespace host_pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
-		"sq_thread cq_depth_max totals ops");
+		"sq_thread cq_depth_max reap totals ops");
 	assert_keys(at(j, "rings.1.sq_thread"), "tid cpu_pct");
+	assert_keys(at(j, "rings.1.reap"), "how count lower_ns upper_ns unreaped unreaped_ns cq_depth_mean");
+	assert_keys(at(j, "rings.1.reap.lower_ns"), "count sum max p50 p90 p99");
+	assert_keys(at(j, "rings.1.reap.upper_ns"), "count sum max p50 p90 p99");
 	assert_counter_keys(at(j, "rings.1.totals"), totals_keys);
 	assert_counter_keys(at(j, "rings.1.ops.0"), op_keys);
 	assert_keys(at(j, "rings_other"), "n_rings totals");
@@ -174,6 +177,7 @@ static void test_unknown_is_null(void **state)
 		assert_int_equal(json_is_null(at(j, "registers")), off == RS_F_REGISTER);
 		assert_int_equal(json_is_null(at(j, "tasks")), off == RS_F_PUNT);
 		assert_int_equal(json_is_null(at(j, "rings.0.state")), off == RS_F_RING_EXIT);
+		assert_int_equal(json_is_null(at(j, "rings.0.reap")), off == RS_F_ENDS);
 		json_decref(j);
 		fab__free(&f);
 	}

@@ -241,6 +241,80 @@ static void run_overflow(struct work *w, struct tally *t)
 	wring__close(&r);
 }
 
+/* Returns with n more CQEs in the CQ. *ret_begin_ns: none of them was there by then. */
+static void post_nops(struct wring *r, unsigned int n, uint64_t *ret_begin_ns)
+{
+	unsigned int slot, ready = io_uring_cq_ready(&r->u) + n;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct io_uring_sqe *sqe = wring__sqe(r, &slot);
+
+		io_uring_prep_nop(sqe);
+		wring__queue(r, sqe, slot, SLOT_REQUEST);
+	}
+	*ret_begin_ns = now_ns();
+	wring__submit(r, 0);
+	while (io_uring_cq_ready(&r->u) < ready)
+		;
+}
+
+static void lie_in_wait(uint64_t ms)
+{
+	struct timespec ts = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	while (ms && nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/*
+ * Rounds of `batch` NOPs whose CQEs lie in the CQ for --ms. With --stray, one more NOP follows before they are
+ * consumed, at which the kernel can see them there; it does not lie long.
+ */
+static void run_late(struct work *w, struct tally *t)
+{
+	struct lag_tally *l = &t->lags;
+	uint64_t begin, posted, end, seen = 0;
+	struct wring r;
+
+	l->lower_min_ns = l->seen_min_ns = UINT64_MAX;
+	wring__open(&r, t, w->batch, 0, w->batch + 1, w->setup_flags);
+	for (uint64_t left = w->count; left >= w->batch; left -= w->batch) {
+		post_nops(&r, w->batch, &begin);
+		posted = now_ns();
+		lie_in_wait(w->ms);
+		if (w->stray) {
+			post_nops(&r, 1, &seen);
+			seen -= posted;
+		}
+		end = now_ns();
+		l->lower_min_ns = end - posted < l->lower_min_ns ? end - posted : l->lower_min_ns;
+		l->seen_min_ns = seen < l->seen_min_ns ? seen : l->seen_min_ns;
+		l->lower_sum_ns += (end - posted) * w->batch;
+		wring__reap(&r, w->batch);
+		end = now_ns();
+		l->upper_max_ns = end - begin > l->upper_max_ns ? end - begin : l->upper_max_ns;
+		l->upper_sum_ns += (end - begin) * w->batch;
+		l->count += w->batch;
+	}
+	wring__close(&r);
+}
+
+/* Nobody ever consumes the CQEs. */
+static void run_unread(struct work *w, struct tally *t)
+{
+	uint64_t begin, posted;
+	struct wring r;
+
+	wring__open(&r, t, w->batch, 0, w->batch * 2, w->setup_flags);
+	post_nops(&r, w->batch, &begin);
+	posted = now_ns();
+	lie_in_wait(w->ms);
+	t->lags.seen_min_ns = now_ns() - posted;
+	t->lags.left = w->batch;
+	t->op[IORING_OP_NOP].completed = w->batch;
+	wring__close(&r);
+}
+
 /* Rings that live for a moment. */
 static void run_churn(struct work *w, struct tally *t)
 {
@@ -270,6 +344,8 @@ static const struct scenario scenarios[] = {
 	{ "fork", run_fork, 200000, 32, 4, "child processes, each with a ring" },
 	{ "inherit", run_inherit, 40000, 32, 3, "child processes that use their parent's ring" },
 	{ "overflow", run_overflow, 6400, 64, 1, "rounds of --batch NOPs over a CQ of 8" },
+	{ "late", run_late, 200, 1, 1, "CQEs that lie in the CQ for --ms, --batch at a time" },
+	{ "unread", run_unread, 8, 8, 1, "CQEs that nobody consumes" },
 	{ "churn", run_churn, 20000, 10, 200, "--workers rings, one after the other" },
 	{ "none", run_none, 1000, 1, 1, "no io_uring at all" },
 };

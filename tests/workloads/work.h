@@ -60,8 +60,18 @@ struct register_tally {
 	uint64_t count, errors;
 };
 
+/* How long CQEs lay in the CQ: between lower and upper, which the program took the time around. */
+struct lag_tally {
+	uint64_t count, lower_sum_ns, upper_sum_ns;
+	uint64_t lower_min_ns, upper_max_ns;
+	uint64_t
+		seen_min_ns; /* for so long they had lain there when the kernel last had reason to look, at least */
+	uint64_t left;	     /* never consumed */
+};
+
 struct tally {
 	struct op_tally op[WORK_OPS];
+	struct lag_tally lags;
 	uint64_t errnos[WORK_ERRNOS];
 	uint64_t enters;  /* calls of io_uring_enter: known of raw rings, liburing makes its own */
 	uint64_t imports; /* requests that used a registered buffer */

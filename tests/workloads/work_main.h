@@ -123,6 +123,20 @@ static inline void print_latency(FILE *f, struct tally *t)
 	fputc('}', f);
 }
 
+static inline void print_lags(FILE *f, const struct lag_tally *l)
+{
+	if (!l->count && !l->left)
+		return;
+	fprintf(f, ",\"lags\":{\"count\":%llu", (unsigned long long)l->count);
+	print_known(f, "lower_sum_ns", l->lower_sum_ns);
+	print_known(f, "upper_sum_ns", l->upper_sum_ns);
+	print_known(f, "lower_min_ns", l->lower_min_ns);
+	print_known(f, "upper_max_ns", l->upper_max_ns);
+	print_known(f, "seen_min_ns", l->seen_min_ns);
+	print_known(f, "left", l->left);
+	fputc('}', f);
+}
+
 static inline void print_totals(FILE *f, const struct tally *t)
 {
 	struct op_tally all = { 0 };
@@ -157,6 +171,7 @@ static inline void tally__print(struct tally *t, const char *scenario, FILE *f)
 
 	fprintf(f, "{\"scenario\":\"%s\"", scenario);
 	print_totals(f, t);
+	print_lags(f, &t->lags);
 	fputs(",\"errnos\":{", f);
 	for (int e = 1; e < WORK_ERRNOS; e++) {
 		if (!t->errnos[e])

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/* Following CQEs to the moment when the application has consumed them. See contract/reap.h. */
+#ifndef RINGSIDE_FOLLOW_H
+#define RINGSIDE_FOLLOW_H
+
+#include "common.h"
+#include "reap.h"
+#include "rings.h"
+
+/* rs.sample_scale is about 0.7 n, 16 bits after the point. */
+static __always_inline u32 log2_of_sample(void)
+{
+	u64 scale = rs.sample_scale;
+
+	return scale >> 16 ? rs_log2(scale >> 16) : 0;
+}
+
+/* A look at the CQ by anyone. posted: reap.posted_ns, read before its head; now: read before it too, 0: unknown. */
+static __always_inline void reap_look(struct rs_ring *r, u64 posted, u32 head, u32 tail, u64 now)
+{
+	enum rs_reap_state state = rs_reap_judge(r->reap.end, head, tail, r->cq_entries);
+
+	if (state == RS_REAP_WAITS && now)
+		r->reap.unreaped_ns = now;
+	else if (state == RS_REAP_GONE && r->reap.gone_of_ns != posted)
+		/* the time after the head was read */
+		rs_reap_note(&r->reap, posted, bpf_ktime_get_ns());
+}
+
+/* The same where nothing is at hand. */
+SHARED int reap_look_into(struct rs_ring *r, u64 ctx)
+{
+	struct io_ring_ctx *x = (void *)ctx;
+	u64 posted, now;
+	u32 head;
+
+	if (!r)
+		return 0;
+	posted = r->reap.posted_ns;
+	if (!posted)
+		return 0;
+	now = bpf_ktime_get_ns();
+	head = BPF_CORE_READ(x, rings, cq.head);
+	reap_look(r, posted, head, BPF_CORE_READ(x, cached_cq_tail), now);
+	return 0;
+}
+
+/* The application will look no more, or we won't. */
+SHARED int reap_look_last(struct rs_ring *r, u64 ctx)
+{
+	struct io_ring_ctx *x = (void *)ctx;
+	u32 head, depth;
+
+	if (!r)
+		return 0;
+	reap_look_into(r, ctx);
+	head = BPF_CORE_READ(x, rings, cq.head);
+	depth = BPF_CORE_READ(x, cached_cq_tail) - head;
+	r->reap.left = depth <= r->cq_entries ? depth + 1 : 0;
+	return 0;
+}
+
+/* The completer is done with the one that is followed. gone: when it was seen to be consumed, 0: it is lost. */
+static __always_inline void reap_end(struct rs_ring *r, u64 gone)
+{
+	u32 idx = RS_RING_IDX(r->uid), depth = r->cq_depth_max;
+	struct rs_reaped *sum = bpf_map_lookup_elem(&rs_reaped, &idx);
+
+	if (sum && gone)
+		rs_reap_record(&r->reap, depth, gone, sum);
+	rs_reap_end(&r->reap, depth, rs_reap_skip(bpf_get_prandom_u32(), depth, log2_of_sample()));
+}
+
+/* A CQE was posted before tail, at `now`, and is not one to skip. */
+static __noinline int reap_timed(struct rs_ring *r, u32 head, u32 tail, u64 now)
+{
+	enum rs_reap_state state;
+	u64 gone;
+
+	if (!r)
+		return 0;
+	/* not on entry 0, of many rings, and not once nobody can consume it */
+	if (!RS_RING_IDX(r->uid) || r->state != RS_RING_LISTED) {
+		r->reap.skip = ~0u;
+		return 0;
+	}
+	if (!r->reap.posted_ns) {
+		rs_reap_begin(&r->reap, tail, now);
+		return 0;
+	}
+	gone = rs_reap_gone_ns(&r->reap);
+	if (gone) {
+		reap_end(r, gone);
+		return 0;
+	}
+	state = rs_reap_judge(r->reap.end, head, tail, r->cq_entries);
+	if (state == RS_REAP_WAITS)
+		r->reap.unreaped_ns = now;
+	else
+		reap_end(r, state == RS_REAP_GONE ? bpf_ktime_get_ns() : 0);
+	return 0;
+}
+
+/* now is 0 for a CQE that is not timed. There is nothing to skip while one is followed. */
+static __always_inline void reap_posted(struct rs_ring *r, u32 head, u32 tail, u64 now)
+{
+	if (!now)
+		return;
+	if (r->reap.skip)
+		r->reap.skip--;
+	else
+		reap_timed(r, head, tail, now);
+}
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "reaping.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lat.h"
+#include "reap.h"
+
+/* One bucket of the kernel side is two of ours: each gets half. */
+static void widen(const struct rs_reap_dist *d, struct rs_lat *ret)
+{
+	struct rs_lat l = { .sum_ns = d->sum_ns, .min_ns = UINT64_MAX, .max_ns = d->max_ns };
+
+	for (unsigned int i = 0; i < RS_REAP_BUCKETS; i++) {
+		uint32_t n = d->buckets[i];
+
+		l.buckets[2 * i] = n - n / 2;
+		l.buckets[2 * i + 1] = n / 2;
+		if (n && l.min_ns == UINT64_MAX)
+			l.min_ns = rs_hist_lower_ns(2 * i);
+	}
+	*ret = l;
+}
+
+int reap_stats__read(const struct rs_reap *f, uint32_t depth_max, const struct rs_reaped *sum,
+	struct reap_stats *ret)
+{
+	struct reap_stats r = { .left_known = f->left != 0, .left = f->left ? f->left - 1 : 0 };
+	uint64_t gone_ns = rs_reap_gone_ns(f);
+	struct rs_reaped all = *sum;
+	struct reap_times *t = malloc(sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	/* no CQE came since, with which it would have been recorded */
+	if (gone_ns)
+		rs_reap_record(f, depth_max, gone_ns, &all);
+	else if (f->posted_ns && f->unreaped_ns > f->posted_ns)
+		r.unreaped_ns = f->unreaped_ns - f->posted_ns;
+	widen(&all.lower, &t->lower);
+	widen(&all.upper, &t->upper);
+	if (lat__count(&t->upper))
+		r.times = t;
+	else
+		free(t);
+	*ret = r;
+	return 0;
+}
+
+int reap_stats__copy(const struct reap_stats *r, struct reap_stats *ret)
+{
+	struct reap_stats copy = *r;
+
+	if (r->times) {
+		copy.times = malloc(sizeof(*copy.times));
+		if (!copy.times)
+			return -ENOMEM;
+		*copy.times = *r->times;
+	}
+	*ret = copy;
+	return 0;
+}
+
+int reap_stats__delta(const struct reap_stats *prev, const struct reap_stats *cur, struct reap_stats *ret)
+{
+	struct reap_stats d;
+	int err = reap_stats__copy(cur, &d);
+
+	if (err)
+		return err;
+	if (d.times && prev->times) {
+		lat__delta(&prev->times->lower, &cur->times->lower, &d.times->lower);
+		lat__delta(&prev->times->upper, &cur->times->upper, &d.times->upper);
+	}
+	*ret = d;
+	return 0;
+}
+
+void reap_stats__free(struct reap_stats *r)
+{
+	free(r->times);
+	r->times = NULL;
+}
+
+uint64_t reap_stats__count(const struct reap_stats *r)
+{
+	return r->times ? lat__count(&r->times->upper) : 0;
+}
+
+bool reap_stats__depth(const struct reap_stats *r, uint64_t n_cqes, uint64_t span_ns, double *ret_lower,
+	double *ret_upper)
+{
+	uint64_t count = reap_stats__count(r);
+	double per_ns;
+
+	if (!count || !span_ns)
+		return false;
+	per_ns = (double)n_cqes / (double)count / (double)span_ns;
+	*ret_lower = (double)r->times->lower.sum_ns * per_ns;
+	*ret_upper = (double)r->times->upper.sum_ns * per_ns;
+	return true;
+}
