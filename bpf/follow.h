@@ -101,11 +101,27 @@ static __noinline int reap_timed(struct rs_ring *r, u32 head, u32 tail, u64 now)
 	return 0;
 }
 
+static __noinline int lag_posted(struct rs_ring *r, u32 head, u32 tail, u64 now)
+{
+	struct rs_lags *l;
+	u32 idx;
+
+	if (!r)
+		return 0;
+	idx = RS_RING_IDX(r->uid);
+	l = bpf_map_lookup_elem(&rs_lags, &idx);
+	if (l)
+		rs_lags_post(l, head, tail, now);
+	return 0;
+}
+
 /* now is 0 for a CQE that is not timed. There is nothing to skip while one is followed. */
 static __always_inline void reap_posted(struct rs_ring *r, u32 head, u32 tail, u64 now)
 {
 	if (!now)
 		return;
+	if (rs_config.watch_heads && r->watched)
+		lag_posted(r, head, tail, now);
 	if (r->reap.skip)
 		r->reap.skip--;
 	else

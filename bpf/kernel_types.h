@@ -254,6 +254,12 @@ struct file {
 	void *private_data;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
 struct seq_file;
 struct bpf_iter_meta {
 	struct seq_file *seq;
@@ -274,6 +280,12 @@ struct bpf_iter__task_file {
 	struct task_struct *task;
 	u32 fd;
 	struct file *file;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
 };
 
 #pragma clang attribute pop

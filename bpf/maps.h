@@ -47,6 +47,23 @@ RS_MAP struct {
 	__type(value, struct rs_reaped);
 } rs_reaped SEC(".maps");
 
+/* By index of the ring; sized only where CQ heads are watched. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_lags);
+} rs_lags SEC(".maps");
+
+/* Ring uid; sized as rs_lags. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct rs_head_key);
+	__type(value, u32);
+} rs_heads SEC(".maps");
+
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -145,6 +145,39 @@ struct rs_reaped {
 	struct rs_reap_dist lower, upper;
 } __attribute__((aligned(64)));
 
+/* CQEs that are followed where every move of the CQ head is seen: by position, modulo their number. */
+#define RS_LAG_SLOTS 64u
+
+struct rs_lag_slot {
+	__u64 posted_ns; /* 0: free */
+	__u32 end;	 /* as in rs_reap */
+	__u32 pad;
+};
+
+struct rs_lags {
+	struct rs_reap_dist dist; /* written by many, atomically */
+	__u64 astray_ns; /* since then the CQ head is not where it was last seen to move to; 0: it is */
+	__u32 head;
+	__u32 begun;
+	__u32 unseen; /* not 0: it moved and nobody saw it */
+	__u32 pad;
+	struct rs_lag_slot s[RS_LAG_SLOTS];
+} __attribute__((aligned(64)));
+
+/* A CQ head in the memory of a process: of which ring. pid: in the initial pid namespace. */
+struct rs_head_key {
+	__u64 addr;
+	__u32 pid;
+	__u32 pad;
+};
+
+/* What rs_find_heads writes. */
+struct rs_head {
+	struct rs_head_key key;
+	__u32 ring_uid;
+	__u32 cq_map; /* through the mapping of the CQ */
+};
+
 struct rs_ring {
 	/* read by every event */
 	__u64 ctx; /* address, 0 while the entry is free */
@@ -164,7 +197,7 @@ struct rs_ring {
 	__u32 pad1[5];
 	/* completer */
 	__u32 cq_depth_max;
-	__u32 pad2;
+	__u32 watched;	/* moves of the CQ head are seen */
 	__u64 last_end; /* io_kiocb that ended last */
 	struct rs_reap reap;
 	__u64 c[RS_RC_COUNT];
@@ -354,6 +387,7 @@ struct rs_config {
 	__u32 pid_numbers; /* the numbers of a process in other namespaces can be read */
 	__u32 links_told;  /* RS_SLOT_LINKED is set */
 	__u32 wq_told;	   /* it is seen when a worker begins a request */
+	__u32 watch_heads; /* `watched` may become true */
 	__u32 own_ring;	   /* entry of the ring that ringside measures on; it has no other use */
 };
 

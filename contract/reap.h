@@ -44,6 +44,18 @@ static __always_inline __u32 rs_reap_skip(__u32 random, __u32 depth_max, __u32 l
 	return (__u64)random * range >> 32;
 }
 
+/* One of two maxima in the same nanoseconds may be lost. */
+static __always_inline void rs_reap_dist_add_shared(struct rs_reap_dist *d, __u64 ns)
+{
+	__u32 i = rs_hist_bucket(ns) >> 1;
+
+	(void)__sync_fetch_and_add(&d->sum_ns, ns);
+	if (ns > d->max_ns)
+		d->max_ns = ns;
+	if (i < RS_REAP_BUCKETS && d->buckets[i] != ~0u)
+		(void)__sync_fetch_and_add(&d->buckets[i], 1);
+}
+
 static __always_inline void rs_reap_dist_add(struct rs_reap_dist *d, __u64 ns)
 {
 	__u32 i = rs_hist_bucket(ns) >> 1;
@@ -101,6 +113,47 @@ static __always_inline void rs_reap_record(const struct rs_reap *f, __u32 depth_
 		unreaped_ns = gone_ns;
 	rs_reap_dist_add(&sum->lower, unreaped_ns > posted_ns ? unreaped_ns - posted_ns : 0);
 	rs_reap_dist_add(&sum->upper, gone_ns > posted_ns ? gone_ns - posted_ns : 0);
+}
+
+/* For so long the CQ head may stand elsewhere than it was seen to move to: the two are not seen by the same CPU. */
+#define RS_LAG_ASTRAY_NS 1000000u
+
+/* By the completer: a CQE was posted before tail, when the CQ head stood at head. */
+static __always_inline void rs_lags_post(struct rs_lags *l, __u32 head, __u32 tail, __u64 now_ns)
+{
+	struct rs_lag_slot *s = &l->s[tail & (RS_LAG_SLOTS - 1)];
+
+	if (!l->begun) {
+		l->begun = 1;
+		l->head = head;
+	}
+	if (head == l->head)
+		l->astray_ns = 0;
+	else if (!l->astray_ns)
+		l->astray_ns = now_ns;
+	else if (now_ns - l->astray_ns > RS_LAG_ASTRAY_NS)
+		l->unseen = 1;
+	*(volatile __u64 *)&s->posted_ns = 0;
+	s->end = tail;
+	*(volatile __u64 *)&s->posted_ns = now_ns;
+}
+
+/* The CQ head has moved there. */
+static __always_inline void rs_lags_move(struct rs_lags *l, __u32 head, __u64 now_ns)
+{
+	__u32 i;
+
+	l->head = head;
+	l->astray_ns = 0;
+	for (i = 0; i < RS_LAG_SLOTS; i++) {
+		struct rs_lag_slot *s = &l->s[i];
+		__u64 posted_ns = s->posted_ns;
+
+		if (!posted_ns || (__s32)(head - s->end) < 0 ||
+			__sync_val_compare_and_swap(&s->posted_ns, posted_ns, 0) != posted_ns)
+			continue;
+		rs_reap_dist_add_shared(&l->dist, now_ns > posted_ns ? now_ns - posted_ns : 0);
+	}
 }
 
 /* Another may be followed. */

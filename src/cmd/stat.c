@@ -108,11 +108,14 @@ static int open_session(struct stat_run *r)
 	so.targets = r->child ? &child : r->pids.pids;
 	so.n_targets = r->child ? 1 : r->pids.n;
 	so.no_extras = o->no_extras;
+	so.watch_heads = o->reap && !strcmp(o->reap, "exact");
 	so.on_refusal = log_verbose_lines;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
 	if (err)
 		log_error("%s", errmsg);
+	else if (so.watch_heads && !session__tables(r->session)->lags)
+		log_warn("--reap=exact: the kernel refuses the programs that it takes; reaping is bracketed");
 	return err;
 }
 

@@ -22,9 +22,10 @@ struct stat_options {
 	const char *ready_file;
 	const char *user, *comm, *cgroup; /* filters, NULL: none */
 	uint64_t max_inflight, max_rings, max_report_rings;
-	uint64_t sample; /* 0: not given */
-	double budget;	 /* percent, 0: none */
-	char **program;	 /* NULL: none */
+	const char *reap; /* "bracketed" or "exact", NULL: not given */
+	uint64_t sample;  /* 0: not given */
+	double budget;	  /* percent, 0: none */
+	char **program;	  /* NULL: none */
 };
 
 /* 0; 1: help was printed; -EINVAL: said why. o is zeroed before. */

@@ -49,6 +49,8 @@ static const struct option_row rows[] = {
 		.max = RS_SAMPLE_MAX),
 	ROW(0, "budget", "PERCENT", OPTION_PERCENT, budget,
 		"time as many requests as keep ringside's cost below this part of the busy CPU time"),
+	ROW(0, "reap", "HOW", OPTION_STRING, reap,
+		"bracketed; or exact: watchpoints tell when CQEs are consumed, about 4 us each time"),
 	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),
 	ROW('v', "verbose", NULL, OPTION_FLAG, verbose, "say what is and is not observed, and how"),
 };
@@ -93,6 +95,10 @@ int stat_options__parse(int argc, char **argv, struct stat_options *o)
 	}
 	if (!err && o->sample && o->budget > 0) {
 		snprintf(errmsg, sizeof(errmsg), "--sample and --budget exclude each other");
+		err = -EINVAL;
+	}
+	if (!err && o->reap && strcmp(o->reap, "bracketed") && strcmp(o->reap, "exact")) {
+		snprintf(errmsg, sizeof(errmsg), "--reap '%.64s': neither bracketed nor exact", o->reap);
 		err = -EINVAL;
 	}
 	if (err) {

@@ -24,9 +24,12 @@ static void widen(const struct rs_reap_dist *d, struct rs_lat *ret)
 }
 
 int reap_stats__read(const struct rs_reap *f, uint32_t depth_max, const struct rs_reaped *sum,
-	struct reap_stats *ret)
+	const struct rs_lags *lags, struct reap_stats *ret)
 {
-	struct reap_stats r = { .left_known = f->left != 0, .left = f->left ? f->left - 1 : 0 };
+	struct reap_stats r = { .exact = lags && !lags->unseen,
+		.left_known = f->left != 0,
+		.left = f->left ? f->left - 1 : 0 };
+	static const struct rs_reap_dist none;
 	uint64_t gone_ns = rs_reap_gone_ns(f);
 	struct rs_reaped all = *sum;
 	struct reap_times *t = malloc(sizeof(*t));
@@ -40,7 +43,8 @@ int reap_stats__read(const struct rs_reap *f, uint32_t depth_max, const struct r
 		r.unreaped_ns = f->unreaped_ns - f->posted_ns;
 	widen(&all.lower, &t->lower);
 	widen(&all.upper, &t->upper);
-	if (lat__count(&t->upper))
+	widen(r.exact ? &lags->dist : &none, &t->lag);
+	if (lat__count(&t->upper) || lat__count(&t->lag))
 		r.times = t;
 	else
 		free(t);
@@ -72,6 +76,7 @@ int reap_stats__delta(const struct reap_stats *prev, const struct reap_stats *cu
 	if (d.times && prev->times) {
 		lat__delta(&prev->times->lower, &cur->times->lower, &d.times->lower);
 		lat__delta(&prev->times->upper, &cur->times->upper, &d.times->upper);
+		lat__delta(&prev->times->lag, &cur->times->lag, &d.times->lag);
 	}
 	*ret = d;
 	return 0;
@@ -85,7 +90,9 @@ void reap_stats__free(struct reap_stats *r)
 
 uint64_t reap_stats__count(const struct reap_stats *r)
 {
-	return r->times ? lat__count(&r->times->upper) : 0;
+	if (!r->times)
+		return 0;
+	return lat__count(r->exact ? &r->times->lag : &r->times->upper);
 }
 
 bool reap_stats__depth(const struct reap_stats *r, uint64_t n_cqes, uint64_t span_ns, double *ret_lower,
@@ -97,7 +104,7 @@ bool reap_stats__depth(const struct reap_stats *r, uint64_t n_cqes, uint64_t spa
 	if (!count || !span_ns)
 		return false;
 	per_ns = (double)n_cqes / (double)count / (double)span_ns;
-	*ret_lower = (double)r->times->lower.sum_ns * per_ns;
-	*ret_upper = (double)r->times->upper.sum_ns * per_ns;
+	*ret_lower = (double)(r->exact ? &r->times->lag : &r->times->lower)->sum_ns * per_ns;
+	*ret_upper = (double)(r->exact ? &r->times->lag : &r->times->upper)->sum_ns * per_ns;
 	return true;
 }

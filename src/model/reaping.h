@@ -10,24 +10,27 @@
 
 struct reap_times {
 	struct rs_lat lower, upper;
+	struct rs_lat lag; /* of those whose end was seen itself */
 };
 
 struct reap_stats {
 	struct reap_times *times; /* NULL: none was followed to its end */
+	bool exact;		  /* every move of the CQ head is seen, since it is watched */
 	bool left_known;
 	uint32_t left;	      /* CQEs that were still in the CQ at the end */
 	uint64_t unreaped_ns; /* for so long at least one of them has lain there; 0: unknown */
 };
 
-/* What the kernel side has of a ring. 0 or -ENOMEM. */
+/* What the kernel side has of a ring; lags: NULL if its CQ head is not watched. 0 or -ENOMEM. */
 int reap_stats__read(const struct rs_reap *f, uint32_t depth_max, const struct rs_reaped *sum,
-	struct reap_stats *ret);
+	const struct rs_lags *lags, struct reap_stats *ret);
 /* A copy that owns its own memory. 0 or -ENOMEM. */
 int reap_stats__copy(const struct reap_stats *r, struct reap_stats *ret);
 /* cur - prev; what is left is cur's. 0 or -ENOMEM. */
 int reap_stats__delta(const struct reap_stats *prev, const struct reap_stats *cur, struct reap_stats *ret);
 void reap_stats__free(struct reap_stats *r);
 
+/* CQEs that times are known of: of r->exact those in lag. */
 uint64_t reap_stats__count(const struct reap_stats *r);
 
 /*

@@ -101,8 +101,9 @@ static json_t *reap__json(const struct snapshot *s, const struct ring_stats *r)
 	if (!r->id || !snapshot__knows(s, RS_F_ENDS))
 		return json_null();
 	o = json_object();
-	jout__put(&o, "how", json_string("bracketed"));
+	jout__put(&o, "how", json_string(r->reap.exact ? "exact" : "bracketed"));
 	jout__put(&o, "count", jout__u64(reap_stats__count(&r->reap)));
+	jout__put(&o, "lag_ns", r->reap.exact ? reap_times__json(t ? &t->lag : &none) : json_null());
 	jout__put(&o, "lower_ns", reap_times__json(t ? &t->lower : &none));
 	jout__put(&o, "upper_ns", reap_times__json(t ? &t->upper : &none));
 	jout__put(&o, "unreaped", jout__u64_if(r->reap.left_known, r->reap.left));

@@ -195,6 +195,8 @@ static void reap_cell(struct table *tab, const struct snapshot *s, const struct 
 
 	if (!r->id || !snapshot__knows(s, RS_F_ENDS)) {
 		table__cell(tab, ATTR_PLAIN, "-");
+	} else if (reap->exact && reap_stats__count(reap)) {
+		table__cell(tab, ATTR_PLAIN, "%s", fmt_ns(lower, lat__quantile_ns(&reap->times->lag, 0.5)));
 	} else if (reap_stats__count(reap)) {
 		fmt_ns(lower, lat__quantile_ns(&reap->times->lower, 0.5));
 		fmt_ns(upper, lat__quantile_ns(&reap->times->upper, 0.5));

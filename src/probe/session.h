@@ -31,6 +31,7 @@ struct session_options {
 	uint64_t cgroup_id;
 	const char *comm; /* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
 	bool no_extras;	  /* leave them out: they can cost as much as all the rest */
+	bool watch_heads; /* let session__watch() see CQ heads move */
 	bool partial;	  /* go on without what is essential to an observation */
 	/* gets what libbpf and the verifier said of each program that was refused, and of a failure; may be NULL */
 	void (*on_refusal)(const char *text);
@@ -52,6 +53,7 @@ struct session_tables {
 	struct rs_ring *rings;
 	uint32_t n_rings;
 	struct rs_reaped *reaped; /* by ring */
+	struct rs_lags *lags;	  /* by ring; NULL: CQ heads can't be watched */
 	struct rs_series *series;
 	uint32_t n_series;
 	uint32_t n_kin; /* series of stages: behind the others, and not mapped */
@@ -107,6 +109,21 @@ uint32_t session__rings_high_water(const struct session *s);
 
 /* A series of a stage. 0 or negative errno. */
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret);
+
+/*
+ * Tells of every CQ head in the memory of a process that is of a known ring. visit returns negative errno to end it.
+ * 0 or negative errno; -EOPNOTSUPP: it was not asked for, or the kernel refuses it.
+ */
+int session__find_heads(struct session *s, int (*visit)(const struct rs_head *h, void *arg), void *arg);
+
+struct watch;
+
+/*
+ * Sees the CQ head at h move, whichever of the threads of the process moves it, also later ones. pid: of the process, as
+ * /proc names it. 0 or negative errno: -ENOSPC when the CPU has no watchpoint left.
+ */
+int session__watch(struct session *s, const struct rs_head *h, uint32_t pid, struct watch **ret);
+void session__unwatch(struct session *s, struct watch *w);
 
 /* Returns a series that was read out. 0 or negative errno. */
 int session__recycle_series(struct session *s, const struct rs_series_key *key, uint32_t idx);

@@ -52,6 +52,7 @@ static void fill_config(const struct loading *l)
 	c->own_ring = session__own_ring(s);
 	c->links_told = s->plan.chosen[RS_F_LINK] != NULL;
 	c->wq_told = s->plan.chosen[RS_F_WQ_QUEUE] != NULL;
+	c->watch_heads = session__can_watch(s, o);
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
 	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 4;
@@ -145,6 +146,10 @@ static int load_range(const struct loading *l, size_t first, size_t end)
 	for (i = first; !err && i < end; i++)
 		if (is_chosen(s, i))
 			err = choose_variant(s, &variants[i]);
+	if (!err && end == n_variants && session__can_watch(s, l->o)) {
+		err = choose_program(s, "rs_find_heads");
+		err = err ? err : choose_program(s, "rs_head_moved");
+	}
 	if (err)
 		return err;
 	fill_config(l);
@@ -226,6 +231,15 @@ static int find_refused(const struct loading *l)
 {
 	size_t i = suspect(l->s);
 	int n, n_refused = 0;
+
+	if (session__can_watch(l->s, l->o)) {
+		n = try_range(l, n_variants, n_variants);
+		if (session__out_of_resources(n))
+			return n;
+		l->s->no_watch = n != 0;
+		if (n)
+			return 1;
+	}
 
 	n = i < n_variants ? try_alone(l, i) : 0;
 	if (n)

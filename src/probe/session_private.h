@@ -27,6 +27,7 @@ struct session {
 	double unwatched_ns; /* what a NOP takes without our programs; 0: not known */
 	struct cost_rates rates;
 	bool rates_known;
+	bool no_watch; /* the kernel refuses the programs that it takes */
 	uint32_t sample;
 	char *log; /* what libbpf said */
 	char *verifier_log;
@@ -46,6 +47,12 @@ int session__load(struct session *s, const struct session_options *o, char *errm
 
 /* Unmaps, detaches and unloads everything. */
 void session__unload(struct session *s);
+
+/* Whether moves of CQ heads are to be seen, and can be. */
+static inline bool session__can_watch(const struct session *s, const struct session_options *o)
+{
+	return o->watch_heads && !s->no_watch;
+}
 
 /* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */
 int session__size_maps(struct session *s, const struct session_options *o);

@@ -51,6 +51,11 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_cold, t->n_groups);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rings, session__own_ring(s) + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_reaped, session__own_ring(s) + 1);
+	err = err ? err
+		  : bpf_map__set_max_entries(k->maps.rs_lags,
+			    session__can_watch(s, o) ? session__own_ring(s) + 1 : 1);
+	err = err ? err
+		  : bpf_map__set_max_entries(k->maps.rs_heads, session__can_watch(s, o) ? o->max.rings : 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series, t->n_series + t->n_kin);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_rings, o->max.rings);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_series, o->max.series + 1);
@@ -77,6 +82,7 @@ static void *map_table(const struct bpf_map *map, size_t value_size, size_t n, i
 /* Array values are rounded up to 8 bytes; ours are multiples of 64. */
 _Static_assert(sizeof(struct rs_ring) % 64 == 0, "rs_ring");
 _Static_assert(sizeof(struct rs_reaped) % 64 == 0, "rs_reaped");
+_Static_assert(sizeof(struct rs_lags) % 64 == 0, "rs_lags");
 _Static_assert(sizeof(struct rs_series) % 64 == 0, "rs_series");
 
 static int map_tables(struct session *s)
@@ -88,6 +94,11 @@ static int map_tables(struct session *s)
 	t->rings = map_table(s->skel->maps.rs_rings, sizeof(*t->rings), session__own_ring(s) + 1, rw);
 	t->reaped = map_table(s->skel->maps.rs_reaped, sizeof(*t->reaped), session__own_ring(s) + 1, rw);
 	t->series = map_table(s->skel->maps.rs_series, sizeof(*t->series), t->n_series, rw);
+	if (s->skel->rodata->rs_config.watch_heads) {
+		t->lags = map_table(s->skel->maps.rs_lags, sizeof(*t->lags), session__own_ring(s) + 1, rw);
+		if (!t->lags)
+			return -ENOMEM;
+	}
 	return t->hot && t->rings && t->reaped && t->series ? 0 : -ENOMEM;
 }
 
@@ -101,6 +112,8 @@ void session__unmap_tables(struct session *s)
 		munmap(t->rings, sizeof(*t->rings) * (session__own_ring(s) + 1));
 	if (t->reaped)
 		munmap(t->reaped, sizeof(*t->reaped) * (session__own_ring(s) + 1));
+	if (t->lags)
+		munmap(t->lags, sizeof(*t->lags) * (session__own_ring(s) + 1));
 	if (t->series)
 		munmap(t->series, sizeof(*t->series) * t->n_series);
 }
@@ -235,6 +248,8 @@ int session__recycle_ring(struct session *s, uint32_t idx)
 			return err;
 	}
 	memset(&t->reaped[idx], 0, sizeof(t->reaped[idx]));
+	if (t->lags)
+		memset(&t->lags[idx], 0, sizeof(t->lags[idx]));
 	/* generation 0 is ring 0's alone */
 	reset_ring(r, idx, generation & 0xffff ? generation & 0xffff : 1);
 	return bpf_map_update_elem(s->maps.free_rings, NULL, &idx, BPF_ANY) ? -errno : 0;

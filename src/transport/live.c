@@ -33,10 +33,8 @@ int live__start(struct session *s, size_t n_listed, struct live **ret)
 	l->retired.max = n_listed > LIVE_LISTED_MIN ? n_listed : LIVE_LISTED_MIN;
 	l->tracks = calloc(session__tables(s)->n_rings, sizeof(*l->tracks));
 	l->met = calloc(session__tables(s)->n_rings, sizeof(*l->met));
-	if (!l->tracks || !l->met) {
-		free(l->tracks);
-		free(l->met);
-		free(l);
+	if (!l->tracks || !l->met || watches__begin(&l->watches, s)) {
+		live__free(l);
 		return -ENOMEM;
 	}
 	l->start_unix_ns = clock_ns(CLOCK_REALTIME);
@@ -113,6 +111,7 @@ int live__tick(struct live *l)
 
 	if (err)
 		return err;
+	watches__update(&l->watches, l->s, live__now_ns(l));
 	return woken || used >= session__rings_high_water(l->s) ? live_rings__retire(l) : 0;
 }
 
@@ -220,7 +219,8 @@ void live__free(struct live *l)
 
 	if (!l)
 		return;
-	for (i = 0; i < session__tables(l->s)->n_rings; i++)
+	watches__end(&l->watches, l->s);
+	for (i = 0; l->tracks && i < session__tables(l->s)->n_rings; i++)
 		track__free(&l->tracks[i]);
 	retired__free(&l->retired);
 	cgroup_names__free(&l->cgroups);

@@ -271,7 +271,8 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	ret->in_flight_no_slot = ((int64_t)r->no_slot > 0 ? r->no_slot : 0) + c->unnamed[idx];
 	read_sq_thread(l, r, k, ret);
 	ret->alive_ns = alive_ns(l, r);
-	err = reap_stats__read(&r->reap, r->cq_depth_max, &t->reaped[idx], &ret->reap);
+	err = reap_stats__read(&r->reap, r->cq_depth_max, &t->reaped[idx], r->watched ? &t->lags[idx] : NULL,
+		&ret->reap);
 	err = err ? err : read_ops(l->s, r, c, ret);
 	if (!err && k->cgroup && !(ret->cgroup = strdup(k->cgroup)))
 		err = -ENOMEM;
@@ -451,6 +452,7 @@ static int retire_one(struct live *l, uint32_t idx, const struct slot_counts *c,
 	}
 	add_work(&l->retired_work, &raw);
 	track__free(&l->tracks[idx]);
+	watches__drop(&l->watches, l->s, idx);
 	forget_thread(l, idx);
 	unindex(l, r);
 	return session__recycle_ring(l->s, idx);

@@ -8,6 +8,7 @@
 #include "live_maps.h"
 #include "retired.h"
 #include "track.h"
+#include "watches.h"
 
 struct new_ring {
 	uint64_t created_ns; /* 0: before it was met */
@@ -18,6 +19,7 @@ struct live {
 	struct session *s;
 	struct new_ring *met; /* room for as many as there are entries */
 	struct track *tracks; /* by index of the ring table */
+	struct watches watches;
 	struct cgroup_names cgroups;
 	uint32_t next_id;
 	size_t n_seen;

@@ -18,7 +18,7 @@ STAGE = {"count": COUNT, "sum": COUNT, "share_of_slowest": (NUMBER, UNKNOWN)} | 
     key: (COUNT, UNKNOWN) for key in ("p50", "p99", "max")}
 STAGES = ("issue", "armed", "deliver", "link", "wq", "wq_queue", "wq_run", "other", "blk_queue", "device", "reap")
 REAP_TIMES = {"count": COUNT, "sum": COUNT} | dict.fromkeys(("max", "p50", "p90", "p99"), (COUNT, UNKNOWN))
-REAP = {"how": TEXT, "count": COUNT, "lower_ns": REAP_TIMES, "upper_ns": REAP_TIMES, "unreaped": (COUNT, UNKNOWN),
+REAP = {"how": TEXT, "count": COUNT, "lag_ns": (REAP_TIMES, UNKNOWN), "lower_ns": REAP_TIMES, "upper_ns": REAP_TIMES, "unreaped": (COUNT, UNKNOWN),
         "unreaped_ns": (COUNT, UNKNOWN), "cq_depth_mean": ({"lower": NUMBER, "upper": NUMBER}, UNKNOWN)}
 OP = {"op": TEXT, "submitted": COUNT, "completed": COUNT, "errors": {}, "punted": COUNT,
       "punted_by": {"asked": COUNT, "opcode": COUNT, "drain": COUNT, "unwanted": COUNT}, "poll_armed": COUNT,

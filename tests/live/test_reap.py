@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
 """How long CQEs lie in the CQ, beside what the application knows of it."""
-from ringside import observe, observer, server
-from testing import Suite, check, check_equal
+from ringside import observe, observer, one_line, server, stat
+from testing import Skipped, Suite, check, check_equal
 
 suite = Suite()
 LATE = "nops late --ms 2 --count 200"
 
 
-def followed(report):
+def followed(report, how="bracketed"):
     """The reaping of the only ring, of which something was followed."""
     ring, = report["rings"]
     reap = ring["reap"]
-    check_equal("how", reap["how"], "bracketed")
+    check_equal("how", reap["how"], how)
     check(reap["count"] > 0, "no CQE was followed")
-    for key in "lower_ns", "upper_ns":
-        check_equal(f"{key}.count", reap[key]["count"], reap["count"])
+    check_equal("lag_ns is null", reap["lag_ns"] is None, how != "exact")
+    check_equal("lower_ns.count", reap["lower_ns"]["count"], reap["upper_ns"]["count"])
+    check_equal("count", reap["count"], reap["lag_ns" if how == "exact" else "upper_ns"]["count"])
     for key in "sum", "max", "p50":
         check(reap["lower_ns"][key] <= reap["upper_ns"][key], f"{key}: the lower bound is above the upper: {reap}")
     return reap
@@ -87,6 +88,51 @@ def never():
     check_equal("unreaped", reap["unreaped"], lags["left"])
     check(reap["unreaped_ns"] >= lags["seen_min_ns"], f"they were there for longer, {lags}: {reap}")
     check_equal("cq_depth_mean", reap["cq_depth_mean"], None)
+
+
+def has_watchpoints(report):
+    """Some virtual machines have none."""
+    if not any(ring["reap"]["how"] == "exact" for ring in report["rings"]):
+        raise Skipped("no watchpoint could be set")
+    return report
+
+
+@suite.test
+def exact():
+    """Each CQE since the ring is watched lay there for as long as the application says, within its own bounds."""
+    for flags in "", " --flags defer", " --flags sqpoll", " --batch 16":
+        count = 8000 if "batch" in flags else 500
+        _, report, said = observe(f"nops late --ms 2 --count {count}{flags}", "--reap=exact")
+        reap, lags = followed(has_watchpoints(report), "exact"), said["lags"]
+        lag, n = reap["lag_ns"], reap["count"]
+        check(n * lags["lower_min_ns"] <= lag["sum"] <= n * lags["upper_max_ns"], f"{lag} is not within {lags}")
+        check(lag["sum"] <= lags["upper_sum_ns"] and lag["max"] <= lags["upper_max_ns"], f"{lag} is beyond {lags}")
+        if n == lags["count"]:
+            check(lag["sum"] >= lags["lower_sum_ns"], f"{lag} is less than {lags}")
+
+
+@suite.test
+def exact_of_few():
+    """There are four watchpoints a thread, and each thread of a process may consume the CQEs of each ring."""
+    _, report, said = observe("nops threads --workers 8 --count 2000000", "--reap=exact")
+    how = [ring["reap"]["how"] for ring in has_watchpoints(report)["rings"]]
+    check(how.count("exact") <= 4, f"more than there are watchpoints: {how}")
+    check_equal("rings", len(how), 8)
+    check_equal("completed", report["totals"]["completed"], said["completed"])
+
+
+@suite.test
+def exact_for_another_process():
+    """Heads that others move are seen to have been moved unseen."""
+    _, report, _ = observe("nops inherit --workers 2 --count 8000000", "--reap=exact")
+    followed(report)
+
+
+@suite.test
+def bad_value():
+    done = stat("--reap=roughly", "--", "true")
+    check_equal("status", done.status, 2)
+    one_line(done.stderr)
 
 
 @suite.test

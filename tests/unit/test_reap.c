@@ -221,6 +221,60 @@ static void test_late_note(void **state)
 	assert_int_equal(rs_reap_gone_ns(&f), 2700);
 }
 
+static uint64_t n_lags(const struct rs_lags *l)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < RS_REAP_BUCKETS; i++)
+		n += l->dist.buckets[i];
+	return n;
+}
+
+/* Where each move of the CQ head is seen, each CQE has its time, across the end of the numbers too. */
+static void test_lags(void **state)
+{
+	const uint32_t first = 0xfffffff0u;
+	struct rs_lags l = { 0 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 32; i++)
+		rs_lags_post(&l, first, first + 1 + i, 1000 + i);
+	rs_lags_move(&l, first + 10, 5000);
+	assert_int_equal(n_lags(&l), 10);
+	assert_int_equal(l.dist.sum_ns, 10 * 4000 - 45);
+	assert_int_equal(l.dist.max_ns, 4000);
+	rs_lags_move(&l, first + 32, 6000);
+	assert_int_equal(n_lags(&l), 32);
+	/* nothing twice */
+	rs_lags_move(&l, first + 32, 7000);
+	assert_int_equal(n_lags(&l), 32);
+	/* of more than there is room for the last ones are known */
+	for (i = 0; i < 100; i++)
+		rs_lags_post(&l, first + 32, first + 33 + i, 10000);
+	rs_lags_move(&l, first + 132, 10001);
+	assert_int_equal(n_lags(&l), 32 + RS_LAG_SLOTS);
+	assert_int_equal(l.unseen, 0);
+}
+
+/* A head that stands elsewhere than it was seen to move to: for a moment it may. */
+static void test_unseen_moves(void **state)
+{
+	struct rs_lags l = { 0 };
+
+	(void)state;
+	rs_lags_post(&l, 5, 6, 1000);
+	rs_lags_post(&l, 6, 7, 2000);
+	rs_lags_post(&l, 6, 8, 2000 + RS_LAG_ASTRAY_NS);
+	assert_int_equal(l.unseen, 0);
+	rs_lags_move(&l, 6, 2001 + RS_LAG_ASTRAY_NS);
+	rs_lags_post(&l, 6, 9, 2001 + 9 * RS_LAG_ASTRAY_NS);
+	assert_int_equal(l.unseen, 0);
+	rs_lags_post(&l, 7, 10, 2001 + 10 * RS_LAG_ASTRAY_NS);
+	rs_lags_post(&l, 8, 11, 2002 + 11 * RS_LAG_ASTRAY_NS);
+	assert_int_equal(l.unseen, 1);
+}
+
 /* A count stays where it is once it is as large as can be. */
 static void test_full_bucket(void **state)
 {
@@ -238,11 +292,12 @@ static void test_read(void **state)
 {
 	struct rs_reap f = { .posted_ns = 5000, .unreaped_ns = 7000, .left = 3 };
 	struct rs_reaped sum = { 0 };
+	struct rs_lags lags = { 0 };
 	struct reap_stats r, copy, d;
 	double lower, upper;
 
 	(void)state;
-	assert_int_equal(reap_stats__read(&f, 8, &sum, &r), 0);
+	assert_int_equal(reap_stats__read(&f, 8, &sum, NULL, &r), 0);
 	assert_null(r.times);
 	assert_true(r.left_known);
 	assert_int_equal(r.left, 2);
@@ -255,7 +310,7 @@ static void test_read(void **state)
 	}
 	f.left = 0;
 	f.posted_ns = 0;
-	assert_int_equal(reap_stats__read(&f, 8, &sum, &r), 0);
+	assert_int_equal(reap_stats__read(&f, 8, &sum, NULL, &r), 0);
 	assert_false(r.left_known);
 	assert_int_equal(r.unreaped_ns, 0);
 	assert_int_equal(reap_stats__count(&r), 101);
@@ -272,7 +327,7 @@ static void test_read(void **state)
 	rs_reap_dist_add(&sum.lower, 0);
 	rs_reap_dist_add(&sum.upper, 3000);
 	reap_stats__free(&r);
-	assert_int_equal(reap_stats__read(&f, 8, &sum, &r), 0);
+	assert_int_equal(reap_stats__read(&f, 8, &sum, NULL, &r), 0);
 	assert_int_equal(reap_stats__delta(&copy, &r, &d), 0);
 	assert_int_equal(reap_stats__count(&d), 1);
 	assert_int_equal(d.times->upper.sum_ns, 3000);
@@ -280,10 +335,25 @@ static void test_read(void **state)
 	reap_stats__free(&d);
 	reap_stats__free(&copy);
 	reap_stats__free(&r);
+	rs_lags_post(&lags, 0, 1, 1000);
+	rs_lags_move(&lags, 1, 3000);
+	assert_int_equal(reap_stats__read(&f, 8, &sum, &lags, &r), 0);
+	assert_true(r.exact);
+	assert_int_equal(reap_stats__count(&r), 1);
+	assert_int_equal(r.times->lag.sum_ns, 2000);
+	assert_true(reap_stats__depth(&r, 10, 10000, &lower, &upper));
+	assert_float_equal(lower, 2, 1e-9);
+	assert_float_equal(upper, 2, 1e-9);
+	reap_stats__free(&r);
+	lags.unseen = 1;
+	assert_int_equal(reap_stats__read(&f, 8, &sum, &lags, &r), 0);
+	assert_false(r.exact);
+	assert_int_equal(reap_stats__count(&r), 102);
+	reap_stats__free(&r);
 	/* consumed, and no CQE has come since */
 	f = (struct rs_reap){ .posted_ns = 5000, .unreaped_ns = 7000, .depth = 4 };
 	rs_reap_note(&f, 5000, 9000);
-	assert_int_equal(reap_stats__read(&f, 8, &sum, &r), 0);
+	assert_int_equal(reap_stats__read(&f, 8, &sum, NULL, &r), 0);
 	assert_int_equal(reap_stats__count(&r), 103);
 	assert_int_equal(r.unreaped_ns, 0);
 	reap_stats__free(&r);
@@ -298,6 +368,8 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_late_note),
+		cmocka_unit_test(test_lags),
+		cmocka_unit_test(test_unseen_moves),
 		cmocka_unit_test(test_full_bucket),
 		cmocka_unit_test(test_read),
 	};

@@ -87,7 +87,8 @@ static void test_contract_keys(void **state)
 		"id pid pid_in_namespace host_pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
 		"sq_thread cq_depth_max reap totals ops");
 	assert_keys(at(j, "rings.1.sq_thread"), "tid cpu_pct");
-	assert_keys(at(j, "rings.1.reap"), "how count lower_ns upper_ns unreaped unreaped_ns cq_depth_mean");
+	assert_keys(at(j, "rings.1.reap"),
+		"how count lag_ns lower_ns upper_ns unreaped unreaped_ns cq_depth_mean");
 	assert_keys(at(j, "rings.1.reap.lower_ns"), "count sum max p50 p90 p99");
 	assert_keys(at(j, "rings.1.reap.upper_ns"), "count sum max p50 p90 p99");
 	assert_counter_keys(at(j, "rings.1.totals"), totals_keys);

@@ -31,7 +31,7 @@ static struct fab reaped(void)
 		rs_reap_dist_add(&sum.lower, 1000000);
 		rs_reap_dist_add(&sum.upper, 3000000);
 	}
-	assert_int_equal(reap_stats__read(&state, 8, &sum, &f.s->rings[0].reap), 0);
+	assert_int_equal(reap_stats__read(&state, 8, &sum, NULL, &f.s->rings[0].reap), 0);
 	return f;
 }
 
@@ -56,6 +56,7 @@ static void test_json(void **state)
 
 	(void)state;
 	assert_text(j, "rings.0.reap.how", "bracketed");
+	assert_null_at(j, "rings.0.reap.lag_ns");
 	assert_u64(j, "rings.0.reap.count", 100);
 	assert_u64(j, "rings.0.reap.lower_ns.sum", 100000000);
 	assert_u64(j, "rings.0.reap.lower_ns.max", 1000000);
@@ -74,6 +75,35 @@ static void test_json(void **state)
 	assert_null_at(j, "rings.0.reap.cq_depth_mean");
 	assert_u64(j, "rings.0.reap.count", 100);
 	json_decref(j);
+	fab__free(&f);
+}
+
+static void test_exact(void **state)
+{
+	struct fab f = one_ring();
+	struct rs_reaped sum = { 0 };
+	struct rs_reap none = { 0 };
+	struct rs_lags lags = { 0 };
+	json_t *j;
+	char *s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		rs_lags_post(&lags, 0, i + 1, 1000);
+	rs_lags_move(&lags, 10, 4001000);
+	assert_int_equal(reap_stats__read(&none, 8, &sum, &lags, &f.s->rings[0].reap), 0);
+	j = render(&f);
+	assert_text(j, "rings.0.reap.how", "exact");
+	assert_u64(j, "rings.0.reap.count", 10);
+	assert_u64(j, "rings.0.reap.lag_ns.sum", 40000000);
+	assert_u64(j, "rings.0.reap.lag_ns.max", 4000000);
+	assert_u64(j, "rings.0.reap.lower_ns.count", 0);
+	assert_float_equal(json_number_value(at(j, "rings.0.reap.cq_depth_mean.lower")), 4, 1e-9);
+	assert_float_equal(json_number_value(at(j, "rings.0.reap.cq_depth_mean.upper")), 4, 1e-9);
+	json_decref(j);
+	s = text_of(&f);
+	assert_has(s, "4.00ms");
+	free(s);
 	fab__free(&f);
 }
 
@@ -133,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_json_of_nothing),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_text_of_never),
