@@ -52,8 +52,7 @@ struct session_tables {
 	uint32_t n_groups;
 	struct rs_ring *rings;
 	uint32_t n_rings;
-	struct rs_reaped *reaped; /* by ring */
-	struct rs_lags *lags;	  /* by ring; NULL: CQ heads can't be watched */
+	struct rs_lags *lags; /* by ring; NULL: CQ heads can't be watched */
 	struct rs_series *series;
 	uint32_t n_series;
 	uint32_t n_kin; /* series of stages: behind the others, and not mapped */
@@ -106,6 +105,9 @@ int session__wakeup_fd(const struct session *s);
 bool session__drain_wakeups(struct session *s);
 /* More than this many entries in use are short. */
 uint32_t session__rings_high_water(const struct session *s);
+
+/* How long CQEs of the ring at idx lay there. 0 or negative errno. */
+int session__read_reaped(const struct session *s, uint32_t idx, struct rs_reaped *ret);
 
 /* A series of a stage. 0 or negative errno. */
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret);

@@ -92,14 +92,13 @@ static int map_tables(struct session *s)
 
 	t->hot = map_table(s->skel->maps.rs_hot, sizeof(*t->hot), t->n_groups, PROT_READ);
 	t->rings = map_table(s->skel->maps.rs_rings, sizeof(*t->rings), session__own_ring(s) + 1, rw);
-	t->reaped = map_table(s->skel->maps.rs_reaped, sizeof(*t->reaped), session__own_ring(s) + 1, rw);
 	t->series = map_table(s->skel->maps.rs_series, sizeof(*t->series), t->n_series, rw);
 	if (s->skel->rodata->rs_config.watch_heads) {
 		t->lags = map_table(s->skel->maps.rs_lags, sizeof(*t->lags), session__own_ring(s) + 1, rw);
 		if (!t->lags)
 			return -ENOMEM;
 	}
-	return t->hot && t->rings && t->reaped && t->series ? 0 : -ENOMEM;
+	return t->hot && t->rings && t->series ? 0 : -ENOMEM;
 }
 
 void session__unmap_tables(struct session *s)
@@ -110,8 +109,6 @@ void session__unmap_tables(struct session *s)
 		munmap(t->hot, sizeof(*t->hot) * t->n_groups);
 	if (t->rings)
 		munmap(t->rings, sizeof(*t->rings) * (session__own_ring(s) + 1));
-	if (t->reaped)
-		munmap(t->reaped, sizeof(*t->reaped) * (session__own_ring(s) + 1));
 	if (t->lags)
 		munmap(t->lags, sizeof(*t->lags) * (session__own_ring(s) + 1));
 	if (t->series)
@@ -213,6 +210,11 @@ static int recycle_kin(struct session *s, uint32_t idx)
 	return bpf_map_update_elem(s->maps.free_kin, NULL, &idx, BPF_ANY) ? -errno : 0;
 }
 
+int session__read_reaped(const struct session *s, uint32_t idx, struct rs_reaped *ret)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_reaped), &idx, ret) ? -errno : 0;
+}
+
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_series), &idx, ret) ? -errno : 0;
@@ -237,6 +239,7 @@ static int recycle_op(struct session *s, const struct rs_ring *r, uint32_t op)
 
 int session__recycle_ring(struct session *s, uint32_t idx)
 {
+	static const struct rs_reaped unreaped;
 	struct session_tables *t = &s->tables;
 	struct rs_ring *r = &t->rings[idx];
 	uint32_t generation = (r->uid >> 16) + 1, op;
@@ -247,7 +250,8 @@ int session__recycle_ring(struct session *s, uint32_t idx)
 		if (err)
 			return err;
 	}
-	memset(&t->reaped[idx], 0, sizeof(t->reaped[idx]));
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.rs_reaped), &idx, &unreaped, BPF_ANY))
+		return -errno;
 	if (t->lags)
 		memset(&t->lags[idx], 0, sizeof(t->lags[idx]));
 	/* generation 0 is ring 0's alone */

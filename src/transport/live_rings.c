@@ -247,6 +247,7 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	const struct track *k = &l->tracks[idx];
 	uint32_t state = state_in_table(r);
 	uint64_t gone = c->rejected_overflowed[idx];
+	struct rs_reaped reaped;
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
@@ -271,8 +272,10 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	ret->in_flight_no_slot = ((int64_t)r->no_slot > 0 ? r->no_slot : 0) + c->unnamed[idx];
 	read_sq_thread(l, r, k, ret);
 	ret->alive_ns = alive_ns(l, r);
-	err = reap_stats__read(&r->reap, r->cq_depth_max, &t->reaped[idx], r->watched ? &t->lags[idx] : NULL,
-		&ret->reap);
+	err = session__read_reaped(l->s, idx, &reaped);
+	err = err ? err
+		  : reap_stats__read(&r->reap, r->cq_depth_max, &reaped, r->watched ? &t->lags[idx] : NULL,
+			    &ret->reap);
 	err = err ? err : read_ops(l->s, r, c, ret);
 	if (!err && k->cgroup && !(ret->cgroup = strdup(k->cgroup)))
 		err = -ENOMEM;
