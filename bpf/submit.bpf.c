@@ -32,11 +32,16 @@ static __noinline bool slot_is_dead(struct rs_hot *s)
 	return !r || r->state == RS_RING_CLOSED;
 }
 
-/* Gives the slot that `key` holds to req. False: another was quicker. */
+/* Gives the slot that `key` holds to req, whose it is or else whose is dead. False: another was quicker. */
 static __noinline bool slot_retake(struct rs_hot *s, u64 key, u64 req)
 {
 	if (!s || __sync_val_compare_and_swap(&s->key, key, RS_KEY_BUSY) != key)
 		return false;
+	/* the io_kiocb may have been submitted again since, on a ring that lives */
+	if (key != req && !slot_is_dead(s)) {
+		s->key = key;
+		return false;
+	}
 	end_unseen(s->ring_uid, s->series, s->flags, s->user_data);
 	/* ring 0 is never gone: nobody else takes it for dead before its new ring is written */
 	s->ring_uid = 0;
