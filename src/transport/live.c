@@ -103,6 +103,15 @@ static int adjust(struct live *l)
 	return err;
 }
 
+/* What was spent since it was last adjusted belongs to the window too. Without /proc/stat it stays unknown. */
+static void end_budget(struct live *l)
+{
+	struct budget_reading r;
+
+	if (l->budget.said.on && !read_budget(l, &r))
+		budget__next(&l->budget, session__rates(l->s), &r);
+}
+
 int live__tick(struct live *l)
 {
 	bool woken = session__drain_wakeups(l->s);
@@ -137,6 +146,7 @@ void live__stop(struct live *l)
 	/* counting ends at the first thing that freezing does; the rest takes a while */
 	if (!l->stop_ns)
 		l->stop_ns = clock_ns(CLOCK_MONOTONIC);
+	end_budget(l);
 	session__freeze(l->s);
 	l->frozen = true;
 }
