@@ -17,7 +17,7 @@ static long ask(int pid)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	const char *name = getenv("PIDFD_SOCKET");
-	int fd = name ? atoi(name) : -1, error = ENOSYS;
+	int fd = name ? (int)strtol(name, NULL, 10) : -1, error = ENOSYS;
 	struct iovec iov = { &error, sizeof(error) };
 	struct msghdr m = { .msg_iov = &iov,
 		.msg_iovlen = 1,

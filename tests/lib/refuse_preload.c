@@ -74,7 +74,7 @@ static long do_bpf(long (*real)(long, ...), int cmd, union bpf_attr *attr, size_
 		attr = &swapped;
 		size = sizeof(swapped);
 	} else if (len) {
-		errno = atoi(what);
+		errno = (int)strtol(what, NULL, 10);
 		return -1;
 	}
 	fd = real(SYS_bpf, cmd, attr, size);

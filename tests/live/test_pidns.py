@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import truth
-from ringside import Server, observe, observer, one_line, stat, workload
+from ringside import observe, observer, one_line, server, stat, workload
 from testing import EXTRAS, WORKLOADS, Skipped, Suite, check, check_equal, check_none, scratch, wait_until
 
 suite = Suite()
@@ -47,19 +47,6 @@ def container(wrapper=()):
         holder.wait()
 
 
-@contextlib.contextmanager
-def server_in(wrapper, *commands):
-    s = Server(wrapper=wrapper)
-    try:
-        for command in commands:
-            s.do(command)
-        yield s
-    finally:
-        if s.process.poll() is None:
-            s.process.kill()
-            s.process.wait()
-
-
 def pids(report):
     return [(r["pid"], r["pid_in_namespace"], r["host_pid"]) for r in report["rings"]]
 
@@ -72,7 +59,7 @@ def check_counts(report, n):
 # --- from the host ------------------------------------------------------------------
 @suite.test
 def host_sees_both_numbers():
-    with container() as enter, server_in(enter, "ring", "run 3") as s:
+    with container() as enter, server("ring", "run 3", wrapper=enter) as s:
         outside = only_child(s.process.pid)
         with observer("-p", outside, json_report=True) as o:
             o.wait_ready()
@@ -144,7 +131,7 @@ def threads_of_the_kernel():
 
 @suite.test
 def process():
-    with container() as enter, server_in(enter, "ring", "run 3") as s:
+    with container() as enter, server("ring", "run 3", wrapper=enter) as s:
         outside = only_child(s.process.pid)
         with observer("-p", s.pid, wrapper=enter) as o:
             o.wait_ready()
@@ -162,7 +149,7 @@ def process():
 
 @suite.test
 def thread_means_its_process():
-    with container() as enter, server_in(enter, "ring") as s:
+    with container() as enter, server("ring", wrapper=enter) as s:
         script = ("import threading, os, sys\n"
                   "e = threading.Event()\n"
                   "t = threading.Thread(target=e.wait, daemon=True)\n"
@@ -183,7 +170,7 @@ def thread_means_its_process():
 @suite.test
 def same_number_elsewhere():
     """What is asked for is the process that has the number here, and no other."""
-    with container() as here, container() as there, server_in(here, "ring") as a, server_in(there, "ring") as b:
+    with container() as here, container() as there, server("ring", wrapper=here) as a, server("ring", wrapper=there) as b:
         check_equal("numbers", a.pid, b.pid)
         with observer("-p", a.pid, wrapper=here) as o:
             o.wait_ready()
@@ -215,7 +202,7 @@ def nested():
         check_none(truth.mismatches(result.report, json.loads(out.read_text())))
         (here, own, host), = pids(result.report)
         check(1 == own < here < 100 < host, f"pids {here}, {own}, {host}")
-        with container(enter) as deeper, server_in(deeper, "ring") as s:
+        with container(enter) as deeper, server("ring", wrapper=deeper) as s:
             between = [int(n) for n in status(only_child(s.process.pid), "NSpid")]
             check_equal("namespaces", len(between), 3)
             with observer("-p", between[1], wrapper=enter) as o:

@@ -4,26 +4,10 @@
 #define RINGSIDE_TEST_RENDER_H
 
 #include "assert_text.h"
-#include "fabricate.h"
-#include "out.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct text_options plain = { .width = 80 };
-
-static inline char *render_as(const struct fab *f, const char *target, const char *ended,
-	const struct text_options *o)
-{
-	struct report r = { .snap = f->s, .diag = &f->d, .target = target, .ended = ended };
-	char *s = NULL;
-	size_t len;
-	FILE *m = open_memstream(&s, &len);
-
-	assert_non_null(m);
-	assert_int_equal(report__text(&r, o, m), 0);
-	assert_int_equal(fclose(m), 0);
-	return s;
-}
 
 static inline char *render(const struct fab *f)
 {

@@ -138,7 +138,7 @@ static void test_large(void **state)
 		p = text = malloc(n * 64);
 		assert_non_null(text);
 		for (i = 0; i < n; i++)
-			p += sprintf(p,
+			p += snprintf(p, 64,
 				i == at[j] ? "ffffffff8%07zx t io_uring_poll\n" : "ffffffff8%07zx T f%zu\n",
 				i, i);
 		assert_symbol(text, POLL, KSYM_PRESENT, 0xffffffff80000000 + at[j]);

@@ -30,16 +30,9 @@ static struct fab busy(void)
 
 static char *text_of(const struct fab *f)
 {
-	const struct report r = { .snap = f->s, .diag = &f->d, .target = "x" };
 	const struct text_options o = { .width = 80 };
-	size_t len;
-	char *s = NULL;
-	FILE *m = open_memstream(&s, &len);
 
-	assert_non_null(m);
-	assert_int_equal(report__text(&r, &o, m), 0);
-	assert_int_equal(fclose(m), 0);
-	return s;
+	return render_as(f, "x", NULL, &o);
 }
 
 static void test_estimate(void **state)

@@ -6,21 +6,10 @@
  * stage took at least what this program waited in it, and the whole request at most what it saw of it. Exit
  * status 77: this kernel can't do it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <liburing.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-#define EXIT_SKIP 77
+#include "work.h"
 
 struct stages {
 	unsigned long count, ms;
@@ -31,30 +20,10 @@ struct stages {
 	uint64_t requests, least_ns, most_ns;
 };
 
-__attribute__((noreturn, format(printf, 2, 3))) static void die(int status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	fputs("stages: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-	exit(status);
-}
-
 static void check(int ret, const char *what)
 {
 	if (ret < 0)
 		die(1, "%s: %s", what, strerror(ret == -1 ? errno : -ret));
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void hold(const struct stages *s)
@@ -70,7 +39,7 @@ static void open_ring(struct stages *s, unsigned int flags)
 	int err = io_uring_queue_init(8, &s->ring, flags);
 
 	if (err == -EINVAL && flags)
-		die(EXIT_SKIP, "this kernel opens no ring with flags %#x", flags);
+		die(WORK_SKIP, "this kernel opens no ring with flags %#x", flags);
 	check(err, "io_uring_queue_init");
 }
 
@@ -217,7 +186,7 @@ static void run_wq(struct stages *s)
 	s->op = "OPENAT";
 	open_ring(s, 0);
 	if (io_uring_register_iowq_max_workers(&s->ring, most) < 0)
-		die(EXIT_SKIP, "this kernel does not limit io-wq workers");
+		die(WORK_SKIP, "this kernel does not limit io-wq workers");
 	for (int i = 0; i < 2; i++) {
 		snprintf(paths[i], sizeof(paths[i]), "%s/fifo.%d", s->dir, i);
 		check(mkfifo(paths[i], 0600), "mkfifo");
@@ -228,7 +197,7 @@ static void run_wq(struct stages *s)
 	unlink(paths[1]);
 }
 
-static const struct scenario {
+static const struct held {
 	const char *name;
 	void (*run)(struct stages *s);
 } scenarios[] = {
