@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "facts.h"
 #include "log.h"
 #include "pidns.h"
 #include "names.h"
@@ -94,6 +95,21 @@ static int open_pids(struct stat_run *r)
 	return err;
 }
 
+static bool watches_heads(const struct stat_options *o)
+{
+	return o->reap && strcmp(o->reap, "bracketed");
+}
+
+static int check_watchpoints(const struct stat_options *o)
+{
+	if (!o->reap || strcmp(o->reap, "exact") || !facts__is_x86_guest())
+		return 0;
+	log_error(
+		"--reap=exact: in a virtual machine a watchpoint can, rarely, kill the program that is observed "
+		"(SIGTRAP; see ringside-stat(1)); if it may be risked, use --reap=exact-in-vm");
+	return -EPERM;
+}
+
 static int open_session(struct stat_run *r)
 {
 	const struct stat_options *o = r->o;
@@ -108,14 +124,15 @@ static int open_session(struct stat_run *r)
 	so.targets = r->child ? &child : r->pids.pids;
 	so.n_targets = r->child ? 1 : r->pids.n;
 	so.no_extras = o->no_extras;
-	so.watch_heads = o->reap && !strcmp(o->reap, "exact");
+	so.watch_heads = watches_heads(o);
 	so.on_refusal = log_verbose_lines;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
 	if (err)
 		log_error("%s", errmsg);
 	else if (so.watch_heads && !session__tables(r->session)->lags)
-		log_warn("--reap=exact: the kernel refuses the programs that it takes; reaping is bracketed");
+		log_warn("--reap=%s: the kernel refuses the programs that it takes; reaping is bracketed",
+			o->reap);
 	return err;
 }
 
@@ -168,7 +185,8 @@ static int prepare(struct stat_run *r)
 		log_error("can't set up signals: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
-	if (check_privileges() || sinks__open(&r->sinks, &o->to, o->interval_ns) || open_pids(r))
+	if (check_watchpoints(o) || check_privileges() || sinks__open(&r->sinks, &o->to, o->interval_ns) ||
+		open_pids(r))
 		return EXIT_FAILED;
 	r->sinks.style.rings = o->rings;
 	r->target = stat_options__target(o, &r->pids);

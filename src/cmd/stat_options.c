@@ -50,7 +50,7 @@ static const struct option_row rows[] = {
 	ROW(0, "budget", "PERCENT", OPTION_PERCENT, budget,
 		"time as many requests as keep ringside's cost below this part of the busy CPU time"),
 	ROW(0, "reap", "HOW", OPTION_STRING, reap,
-		"bracketed; or exact: watchpoints tell when CQEs are consumed, about 4 us each time"),
+		"bracketed; or exact: watchpoints tell when CQEs are consumed, about 4 us each time; exact-in-vm"),
 	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),
 	ROW('v', "verbose", NULL, OPTION_FLAG, verbose, "say what is and is not observed, and how"),
 };
@@ -64,6 +64,15 @@ static void print_help(void)
 	       "       ringside stat [OPTIONS] -a\n\n"
 	       "Counts, times and diagnoses what io_uring does, aggregated in the kernel.\n\n");
 	options__print(rows, n_rows);
+}
+
+static const char *const reaps[] = { "bracketed", "exact", "exact-in-vm", NULL };
+
+static bool is_one_of(const char *s, const char *const *list)
+{
+	while (*list && strcmp(*list, s))
+		list++;
+	return *list;
 }
 
 int stat_options__parse(int argc, char **argv, struct stat_options *o)
@@ -97,8 +106,9 @@ int stat_options__parse(int argc, char **argv, struct stat_options *o)
 		snprintf(errmsg, sizeof(errmsg), "--sample and --budget exclude each other");
 		err = -EINVAL;
 	}
-	if (!err && o->reap && strcmp(o->reap, "bracketed") && strcmp(o->reap, "exact")) {
-		snprintf(errmsg, sizeof(errmsg), "--reap '%.64s': neither bracketed nor exact", o->reap);
+	if (!err && o->reap && !is_one_of(o->reap, reaps)) {
+		snprintf(errmsg, sizeof(errmsg),
+			"--reap '%.64s': neither bracketed nor exact nor exact-in-vm", o->reap);
 		err = -EINVAL;
 	}
 	if (err) {

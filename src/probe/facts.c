@@ -7,6 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 #include "parse.h"
 
@@ -50,6 +53,17 @@ static int read_sysctl(const char *path)
 	if (read_line(path, buf, sizeof(buf)) || parse_u64(buf, 0, 1000, &n))
 		return SURVEY_UNKNOWN;
 	return (int)n;
+}
+
+bool facts__is_x86_guest(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && c & 1u << 31;
+#else
+	return false;
+#endif
 }
 
 void facts__lockdown(const char *text, char *buf, size_t size)

@@ -8,6 +8,13 @@
 /* Everything that files tell; what can't be read is unknown. */
 void facts__read(const char *release, struct survey_system *ret);
 
+/*
+ * Whether this is a virtual machine of the x86 family. There the hypervisor passes debug exceptions on, and some lose
+ * now and then what a watchpoint's was raised for: the kernel (exc_debug_user(), since 5.8) takes an empty DR6 for an
+ * INT1 of the program's and sends it SIGTRAP.
+ */
+bool facts__is_x86_guest(void);
+
 /* How far the kernel is locked down, as that file says; "": not known. */
 void facts__read_lockdown(char *buf, size_t size);
 
