@@ -38,6 +38,8 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 SKEL := $(B)/gen/ringside.skel.h
 LIB_SRC := $(wildcard $(LAYERS:%=src/%/*.c))
+PAGES := $(wildcard src/doctor/pages/*.md)
+PAGES_INC := $(B)/gen/rule_pages.inc
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 WORKLOAD_SRC := $(wildcard tests/workloads/*.c)
 BENCH_SRC := $(wildcard tests/bench/workloads/*.c)
@@ -83,7 +85,7 @@ $(B)/bpf-flags: FORCE
 	$(Q)$(call write-if-changed,'$(subst ','\'',$(CLANG) $(BPF_CFLAGS))')
 
 $(B)/sources: FORCE
-	$(Q)$(call write-if-changed,$(BPF_SRC) $(LIB_SRC))
+	$(Q)$(call write-if-changed,$(BPF_SRC) $(LIB_SRC) $(PAGES))
 
 # --- BPF ------------------------------------------------------------------
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/bpf-flags | $(B)/deps
@@ -101,19 +103,29 @@ $(SKEL): $(B)/bpf/ringside.linked.o
 	$(call say,GEN,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name ringside_bpf >$@
 
+# --- what `ringside explain` says -------------------------------------------
+# A page becomes a row { "ID", "text" }.
+$(PAGES_INC): $(PAGES) $(B)/sources
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)for page in $(PAGES); do \
+		id=$${page##*/}; printf '{ "%s",\n' "$${id%.md}"; \
+		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' "$$page" || exit 1; echo '},'; \
+	done >$@
+
 # --- the program ----------------------------------------------------------
-$(B)/plain/%.o: src/%.c $(B)/flags | $(SKEL)
+$(B)/plain/%.o: src/%.c $(B)/flags | $(SKEL) $(PAGES_INC)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
 
-$(B)/asan/%.o: src/%.c $(B)/flags | $(SKEL)
+$(B)/asan/%.o: src/%.c $(B)/flags | $(SKEL) $(PAGES_INC)
 	@mkdir -p $(@D)
 	$(call say,CC-SAN,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SAN) $(DEPFLAGS) -c $< -o $@
 
 # Only for its warnings.
-$(B)/clang/%.o: %.c $(B)/flags | $(SKEL)
+$(B)/clang/%.o: %.c $(B)/flags | $(SKEL) $(PAGES_INC)
 	@mkdir -p $(@D)
 	$(call say,CLANG,$<)
 	$(Q)$(CLANG) $(ALL_CFLAGS) $(DEPFLAGS) -c $< -o $@
@@ -247,7 +259,7 @@ check-sources: $(B)/ringside
 	$(Q)shellcheck $(SCRIPTS)
 	$(Q)mandoc -Tlint -W warning $(MAN_SRC)
 	$(Q)RINGSIDE=$(B)/ringside tools/check_man
-	$(Q)CC='$(CC)' tools/gen_docs --check
+	$(Q)CC='$(CC)' RINGSIDE=$(B)/ringside tools/gen_docs --check
 	$(Q)tools/gen_kernels --check
 
 format: ## clang-format everything

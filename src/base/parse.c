@@ -54,33 +54,63 @@ int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-int parse_percent(const char *s, double *ret)
+/* Reads "12" or "0.5" at *s and moves *s behind it. 0; -EINVAL; -ERANGE: too large. */
+static int read_decimal(const char **s, double *ret)
 {
 	uint64_t whole, scale = 1, part = 0;
-	double v;
+	int err = read_digits(s, &whole);
+
+	if (err == -EINVAL)
+		return err;
+	if (**s == '.') {
+		if (!is_digit(*++*s))
+			return -EINVAL;
+		for (; is_digit(**s); (*s)++) {
+			if (scale == 1000000000)
+				continue;
+			part = part * 10 + (uint64_t)(**s - '0');
+			scale *= 10;
+		}
+	}
+	if (!err)
+		*ret = (double)whole + (double)part / (double)scale;
+	return err;
+}
+
+int parse_percent(const char *s, double *ret)
+{
+	double v = 0;
 	int err;
 
 	if (!s)
 		return -EINVAL;
-	err = read_digits(&s, &whole);
+	err = read_decimal(&s, &v);
 	if (err == -EINVAL)
 		return err;
-	if (*s == '.') {
-		if (!is_digit(*++s))
-			return -EINVAL;
-		for (; is_digit(*s); s++) {
-			if (scale == 1000000000)
-				continue;
-			part = part * 10 + (uint64_t)(*s - '0');
-			scale *= 10;
-		}
-	}
 	if (*s == '%')
 		s++;
 	if (*s)
 		return -EINVAL;
-	v = (double)whole + (double)part / (double)scale;
 	if (err || v > 100 || !(v > 0))
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+int parse_number(const char *s, double *ret)
+{
+	bool negative;
+	double v = 0;
+	int err;
+
+	if (!s)
+		return -EINVAL;
+	negative = *s == '-';
+	s += negative;
+	err = read_decimal(&s, &v);
+	if (err == -EINVAL || *s)
+		return -EINVAL;
+	if (err || negative || v >= 1e15)
 		return -ERANGE;
 	*ret = v;
 	return 0;

@@ -20,6 +20,7 @@ const struct command *command__find(const char *name);
 
 int cmd_stat(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

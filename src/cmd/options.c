@@ -8,6 +8,7 @@
 
 #include "doctor.h"
 #include "parse.h"
+#include "thresholds.h"
 
 /* What is being parsed; the messages name it as the user wrote it. */
 struct cursor {
@@ -84,6 +85,8 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 			return FAIL(c, "%s '%s': must be a number above 0, to 100, such as 0.5", shown,
 				shorten(v, buf));
 		return 0;
+	case OPTION_THRESHOLD:
+		return threshold_settings__parse(field, v, c->errmsg, c->errsize);
 	case OPTION_SEVERITY:
 		if (severity__parse(v, &sev))
 			return FAIL(c, "%s '%s': must be info, warn or crit", shown, shorten(v, buf));

@@ -19,14 +19,15 @@ struct optional_string {
 };
 
 enum option_kind {
-	OPTION_FLAG,	 /* bool */
-	OPTION_STRING,	 /* const char * */
-	OPTION_DURATION, /* uint64_t nanoseconds */
-	OPTION_PIDS,	 /* struct pid_list, values add up */
-	OPTION_OPTIONAL, /* struct optional_string; the value only as --name=value */
-	OPTION_SEVERITY, /* int: enum severity, -1 when not given */
-	OPTION_COUNT,	 /* uint64_t, 1 .. max */
-	OPTION_PERCENT,	 /* double, above 0, to 100 */
+	OPTION_FLAG,	  /* bool */
+	OPTION_STRING,	  /* const char * */
+	OPTION_DURATION,  /* uint64_t nanoseconds */
+	OPTION_PIDS,	  /* struct pid_list, values add up */
+	OPTION_OPTIONAL,  /* struct optional_string; the value only as --name=value */
+	OPTION_SEVERITY,  /* int: enum severity, -1 when not given */
+	OPTION_COUNT,	  /* uint64_t, 1 .. max */
+	OPTION_PERCENT,	  /* double, above 0, to 100 */
+	OPTION_THRESHOLD, /* struct threshold_settings, values add up */
 };
 
 struct option_row {

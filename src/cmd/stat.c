@@ -16,6 +16,7 @@
 #include "privileges.h"
 #include "program.h"
 #include "stream.h"
+#include "thresholds.h"
 
 static int check_privileges(void)
 {
@@ -307,6 +308,7 @@ int cmd_stat(int argc, char **argv)
 	status = stat_options__parse(argc, argv, &o);
 	if (status) {
 		free(o.pids.pids);
+		threshold_settings__free(&o.thresholds);
 		return status == 1 ? stream__finish_stdout() : EXIT_USAGE;
 	}
 	status = prepare(&r);
@@ -316,5 +318,6 @@ int cmd_stat(int argc, char **argv)
 		status = observe(&r);
 	release(&r);
 	free(o.pids.pids);
+	threshold_settings__free(&o.thresholds);
 	return status;
 }

@@ -19,6 +19,7 @@ struct stat_options {
 	struct sinks_options to;
 	bool rings, no_doctor, no_extras, quiet, verbose, as_root;
 	int fail_on; /* -1: never */
+	struct threshold_settings thresholds;
 	const char *ready_file;
 	const char *user, *comm, *cgroup; /* filters, NULL: none */
 	uint64_t max_inflight, max_rings, max_report_rings;

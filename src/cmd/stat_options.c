@@ -32,6 +32,8 @@ static const struct option_row rows[] = {
 	ROW(0, "rings", NULL, OPTION_FLAG, rings, "a table of opcodes for every ring"),
 	ROW(0, "fail-on", "SEVERITY", OPTION_SEVERITY, fail_on,
 		"exit with 3 on a finding of info, warn or crit"),
+	ROW(0, "threshold", "RULE.NAME=VALUE", OPTION_THRESHOLD, thresholds,
+		"judge by another value; ringside explain RULE lists them"),
 	ROW(0, "no-doctor", NULL, OPTION_FLAG, no_doctor, "numbers only, no findings"),
 	ROW(0, "no-extras", NULL, OPTION_FLAG, no_extras,
 		"cheaper: without what only functions of the kernel tell"),

@@ -34,7 +34,7 @@ int stat_run__interval(struct stat_run *r)
 	snapshot__free(&r->last);
 	r->last = now;
 	if (r->sinks.json && !r->o->no_doctor)
-		err = doctor__run(&delta, &d);
+		err = doctor__run(&delta, &r->o->thresholds, &d);
 	err = err ? err : snapshot__limit_rings(&delta, r->o->max_report_rings);
 	rep = make_report(r, &delta, &d);
 	if (!err && r->sinks.json)
@@ -54,7 +54,7 @@ static bool reaches(const struct diagnosis *d, int fail_on)
 	size_t i;
 
 	for (i = 0; fail_on >= 0 && i < d->n_findings; i++)
-		if ((int)d->findings[i].severity >= fail_on)
+		if (!d->findings[i].never_gates && (int)d->findings[i].severity >= fail_on)
 			return true;
 	return false;
 }
@@ -70,7 +70,7 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 	if (err)
 		return sinks__say(err);
 	if (!r->o->no_doctor)
-		err = doctor__run(&s, &d);
+		err = doctor__run(&s, &r->o->thresholds, &d);
 	err = err ? err : snapshot__limit_rings(&s, r->o->max_report_rings);
 	rep = make_report(r, &s, &d);
 	/* with intervals, JSON is one object an interval and nothing else */

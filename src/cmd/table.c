@@ -10,6 +10,7 @@
 const struct command commands[] = {
 	{ "stat", "counts, latencies and diagnoses of io_uring, aggregated in the kernel", cmd_stat },
 	{ "probe", "what this kernel lets you observe, and why not the rest", cmd_probe },
+	{ "explain", "what a finding means, why it hurts, how to fix it", cmd_explain },
 	{ "help", "this list, or the help of a command", cmd_help },
 	{ "version", "the version of ringside", cmd_version },
 };

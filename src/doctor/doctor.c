@@ -99,36 +99,53 @@ int diagnosis__not_checked(struct diagnosis *d, const char *rule, bool in_part, 
 	return 0;
 }
 
-static const char *feature_name(unsigned int f)
+/* The rule as the settings make it. */
+static struct rule set_up(const struct rule *r, const struct threshold_settings *settings)
 {
-	static const char *const names[] = {
-#define FEATURE(id, name, essential, what) [RS_F_##id] = name,
-#include "features.def"
-#undef FEATURE
-	};
+	struct rule own = *r;
 
-	return names[f];
+	for (size_t i = 0; settings && i < settings->n; i++)
+		if (settings->list[i].rule == r)
+			own.thresholds[settings->list[i].at].value = settings->list[i].value;
+	return own;
 }
 
 static int check(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
+	size_t n = d->n_findings;
+	int err;
+
 	for (unsigned int f = 0; f < RS_F_COUNT; f++)
 		if ((r->needs & (1u << f)) && !snapshot__knows(s, (enum rs_feature)f))
 			return diagnosis__not_checked(d, r->id, false, "cannot observe %s: %s",
-				feature_name(f), s->features[f].why[0] ? s->features[f].why : "off");
-	return r->eval(r, s, d);
+				rule__feature_name(f), s->features[f].why[0] ? s->features[f].why : "off");
+	err = r->eval(r, s, d);
+	for (; n < d->n_findings; n++)
+		d->findings[n].never_gates = r->never_gates;
+	return err;
 }
 
-/* Worst first; the tail of the comparison makes the order the same each time. */
+/*
+ * What a finding costs. Of requests that took longer by an unknown time each is taken to have lost a
+ * microsecond: about what a system call or a task switch takes.
+ */
+static double cost_ns(const struct finding *f)
+{
+	return f->time_ns ? (double)f->time_ns : (double)f->weight * 1000;
+}
+
+/* Worst first, what is about ringside itself last; the tail of the comparison makes the order the same each time. */
 static int worst_first(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
 	int cmp;
 
+	if (x->never_gates != y->never_gates)
+		return x->never_gates ? 1 : -1;
 	if (x->severity != y->severity)
 		return x->severity > y->severity ? -1 : 1;
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
+	if (cost_ns(x) != cost_ns(y))
+		return cost_ns(x) > cost_ns(y) ? -1 : 1;
 	cmp = strcmp(x->rule, y->rule);
 	if (cmp)
 		return cmp;
@@ -137,13 +154,16 @@ static int worst_first(const void *a, const void *b)
 	return x->ring < y->ring ? -1 : x->ring > y->ring;
 }
 
-int doctor__run(const struct snapshot *s, struct diagnosis *ret)
+int doctor__run(const struct snapshot *s, const struct threshold_settings *settings, struct diagnosis *ret)
 {
 	struct diagnosis d = { 0 };
 	int err = 0;
 
-	for (size_t i = 0; i < doctor_n_rules && !err; i++)
-		err = check(&doctor_rules[i], s, &d);
+	for (size_t i = 0; i < doctor_n_rules && !err; i++) {
+		struct rule r = set_up(doctor_rules[i], settings);
+
+		err = check(&r, s, &d);
+	}
 	if (err)
 		diagnosis__free(&d);
 	if (d.n_findings)

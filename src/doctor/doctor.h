@@ -22,7 +22,10 @@ struct finding {
 	const char *advice; /* static */
 	uint32_t ring;	    /* id, 0: not one ring */
 	int op;		    /* -1: not one opcode */
-	uint64_t weight;    /* requests it concerns: orders findings of one severity */
+	/* What it costs; these order findings of one severity. */
+	uint64_t time_ns; /* 0: not known */
+	uint64_t weight;  /* requests that it concerns */
+	bool never_gates; /* it is about ringside itself: set by the engine */
 };
 
 struct not_checked {
@@ -38,8 +41,22 @@ struct diagnosis {
 	size_t n_not_checked;
 };
 
-/* Runs every rule over s. 0 or -ENOMEM; on failure *ret is empty. */
-int doctor__run(const struct snapshot *s, struct diagnosis *ret);
+struct rule;
+
+/* Thresholds that are not the rules' own. */
+struct threshold_setting {
+	const struct rule *rule;
+	size_t at; /* index into its thresholds */
+	double value;
+};
+
+struct threshold_settings {
+	struct threshold_setting *list; /* of several for one threshold the last counts */
+	size_t n;
+};
+
+/* Runs every rule over s; settings may be NULL. 0 or -ENOMEM; on failure *ret is empty. */
+int doctor__run(const struct snapshot *s, const struct threshold_settings *settings, struct diagnosis *ret);
 void diagnosis__free(struct diagnosis *d);
 
 const char *severity_name(enum severity s); /* "info", "warn", "crit" */

@@ -6,6 +6,8 @@
 #include "fmt.h"
 #include "rules.h"
 
+enum threshold_index { BATCH_MIN_BATCHES, BATCH_MAX_MEAN, BATCH_MIN_PER_S, BATCH_LONE_DEPTH };
+
 /* Bit 1 of io_uring_params.flags, IORING_SETUP_SQPOLL: there a batch is a pass of the kernel's thread. */
 #define SETUP_SQPOLL (1u << 1)
 
@@ -94,7 +96,7 @@ static int report_unjudged(const struct rule *r, const struct snapshot *s, size_
 	return err;
 }
 
-int rule_batch__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
 	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
 	size_t n = 0, n_unjudged = 0;
@@ -120,3 +122,34 @@ int rule_batch__eval(const struct rule *r, const struct snapshot *s, struct diag
 	free(hits);
 	return err;
 }
+
+const struct rule rule_batch = {
+	.id = "BATCH",
+	.what = "a busy ring submits its SQEs one at a time",
+	.severity = "warn; info where there never was more than one CQE to reap (lone_depth)",
+	.advice = "Prepare all SQEs that are ready and submit them with one io_uring_submit(); "
+		  "in an event loop submit once a turn, best with io_uring_submit_and_wait(), "
+		  "which waits in the same system call. A thread that must submit at once can "
+		  "let the kernel do it (IORING_SETUP_SQPOLL, for the price of a polling CPU).",
+	.needs = RULE_NEEDS(SUBMIT),
+	.thresholds = {
+		[BATCH_MIN_BATCHES] = { "min_batches", "submissions", 1000,
+			"fewer are no pattern" },
+		[BATCH_MAX_MEAN] = { "max_mean", "SQEs a submission", 1.5,
+			"below it, most submissions carry a single SQE" },
+		[BATCH_MIN_PER_S] = { "min_per_s", "submissions/s", 10000,
+			"at some 0.3 us a system call, slower rings lose less than 0.5 % of a CPU" },
+		[BATCH_LONE_DEPTH] = { "lone_depth", "CQEs", 1,
+			"never more than one CQE waiting: most likely one request at a time, "
+			"nothing to batch: info" },
+	},
+	.evidence = {
+		{ "submitted", "requests of these rings" },
+		{ "rejected", "SQEs refused" },
+		{ "batches", "submissions" },
+		{ "batch_mean", "SQEs to a submission" },
+		{ "batches_per_s", "submissions by second of the window" },
+		{ "cq_depth_max", "most CQEs that were to be reaped at a time" },
+	},
+	.eval = eval,
+};

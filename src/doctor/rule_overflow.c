@@ -6,6 +6,8 @@
 #include "fmt.h"
 #include "rules.h"
 
+enum threshold_index { OVERFLOW_MIN_OVERFLOWS, OVERFLOW_CRIT_DROPPED };
+
 /* A dropped CQE overflowed first. */
 static uint64_t overflows(const struct totals *t)
 {
@@ -68,7 +70,7 @@ static size_t look(const struct rule *r, const struct ring_stats *ring, struct r
 	return n + 1;
 }
 
-int rule_overflow__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
 	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
 	size_t n = 0;
@@ -84,3 +86,30 @@ int rule_overflow__eval(const struct rule *r, const struct snapshot *s, struct d
 	free(hits);
 	return err;
 }
+
+const struct rule rule_overflow = {
+	.id = "OVERFLOW",
+	.what = "completions found the CQ ring full",
+	.severity = "warn; crit where CQEs were lost (crit_dropped)",
+	.advice = "Make the CQ as large as the CQEs that can be outstanding "
+		  "(IORING_SETUP_CQSIZE; the default is twice the SQ), reap all CQEs that are "
+		  "there each time, and bound what can complete between two reaps: requests in "
+		  "flight, multishot requests, msg_ring senders.",
+	.needs = RULE_NEEDS(OVERFLOW),
+	.thresholds = {
+		[OVERFLOW_MIN_OVERFLOWS] = { "min_overflows", "CQEs", 1,
+			"a CQ of the right size never overflows" },
+		[OVERFLOW_CRIT_DROPPED] = { "crit_dropped", "CQEs", 1,
+			"the application never learns how that request ended" },
+	},
+	.evidence = {
+		{ "cq_overflows", "CQEs that found the CQ full" },
+		{ "cq_dropped", "those of them that were lost" },
+		{ "cqes", "CQEs in all" },
+		{ "overflow_pct", "cq_overflows as a share of cqes" },
+		{ "completed", "requests that ended with a CQE" },
+		{ "cq_entries", "size of the CQ of the worst ring" },
+		{ "cq_depth_max", "most CQEs in it at a time" },
+	},
+	.eval = eval,
+};

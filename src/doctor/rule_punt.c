@@ -10,6 +10,16 @@
 #include "names.h"
 #include "rules.h"
 
+enum threshold_index {
+	PUNT_MIN_REQUESTS,
+	PUNT_MIN_PCT,
+	PUNT_WARN_PER_S,
+	PUNT_CRIT_REQUESTS,
+	PUNT_CRIT_PCT,
+	PUNT_CRIT_PER_S,
+	PUNT_ONE_RING_PCT
+};
+
 enum opcode {
 #define OP(number, name, traits) OPCODE_##name = number,
 #include "opcodes.def"
@@ -180,7 +190,7 @@ static int report(const struct rule *r, const struct snapshot *s, const struct o
 		timed ? fmt_ns(mean, o->c[RS_SC_WQ_NS] / timed) : "", timed ? " there on average" : "");
 }
 
-int rule_punt__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
 	struct op_list l;
 	int err = snapshot__ops(s, &l);
@@ -193,3 +203,45 @@ int rule_punt__eval(const struct rule *r, const struct snapshot *s, struct diagn
 	op_list__free(&l);
 	return err;
 }
+
+const struct rule rule_punt = {
+	.id = "PUNT",
+	.what = "requests were handed to io-wq worker threads although nobody asked for it",
+	.severity = "info; warn from warn_per_s on; crit from crit_requests, crit_pct and crit_per_s on, all three",
+	.advice = "Find what makes the inline attempt block and remove it, or ask for the worker "
+		  "(IOSQE_ASYNC) to save the useless attempt; bound the workers with "
+		  "IORING_REGISTER_IOWQ_MAX_WORKERS.",
+	/* without LINK, followers of an IOSQE_ASYNC head would look unwanted */
+	.needs = RULE_NEEDS(SUBMIT) | RULE_NEEDS(COMPLETE) | RULE_NEEDS(PUNT) | RULE_NEEDS(LINK),
+	.thresholds = {
+		[PUNT_MIN_REQUESTS] = { "min_requests", "requests", 100,
+			"fewer are a cold start or chance, and cost a few milliseconds in all" },
+		[PUNT_MIN_PCT] = { "min_pct", "% of submitted", 5,
+			"a program with a warm cache still misses now and then; from here on "
+			"punts are well inside p99" },
+		[PUNT_WARN_PER_S] = { "warn_per_s", "requests/s", 10,
+			"slower than this, worker threads take no CPU time to speak of: info" },
+		[PUNT_CRIT_REQUESTS] = { "crit_requests", "requests", 10000,
+			"a state, not a phase" },
+		[PUNT_CRIT_PCT] = { "crit_pct", "% of submitted", 50,
+			"the median request goes through a worker: the ring is a thread pool" },
+		[PUNT_CRIT_PER_S] = { "crit_per_s", "requests/s", 1000,
+			"at some 10 us of CPU time each, percents of a CPU" },
+		[PUNT_ONE_RING_PCT] = { "one_ring_pct", "% of punts", 90,
+			"then that ring is where to look" },
+	},
+	.evidence = {
+		{ "submitted", "requests of this opcode" },
+		{ "punted_unwanted", "those that went to a worker because the inline attempt would have blocked" },
+		{ "punted_asked", "those that asked for a worker (IOSQE_ASYNC)" },
+		{ "punted_opcode", "those whose opcode always runs in a worker" },
+		{ "punted_drain", "those that a drain sent there" },
+		{ "unwanted_pct", "punted_unwanted as a share of submitted" },
+		{ "unwanted_per_s", "the same by second of the window" },
+		{ "wq_mean_ns", "mean time from the punt to the CQE" },
+		{ "wq_queue_mean_ns", "mean time until a worker began it, where the kernel lets it be seen" },
+		{ "unpunted_mean_ns", "mean latency of the others, where they are the larger part" },
+		{ "p99_ns", "99th percentile of the latency of all of them" },
+	},
+	.eval = eval,
+};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rule table. A rule is one row in rules.c and one eval function in rule_<id>.c.
+ * The rules. A rule is rule_<name>.c, with its row and its eval function, a line in rules.def and a page of
+ * text in pages/<ID>.md.
  *
  * A rule must be right before it is complete: it fires only on what the snapshot
  * proves and what is worth somebody's time.
@@ -9,13 +10,15 @@
 #define RINGSIDE_RULES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "doctor.h"
 #include "snapshot.h"
 
-#define RULE_MAX_THRESHOLDS 8
+#define RULE_MAX_THRESHOLDS 10
+#define RULE_MAX_EVIDENCE 20
 
 struct threshold {
 	const char *name; /* NULL ends the list */
@@ -24,37 +27,42 @@ struct threshold {
 	const char *why; /* why this much and not less */
 };
 
-/* Indexes into rule.thresholds, one enum for each rule. */
-enum punt_threshold {
-	PUNT_MIN_REQUESTS,
-	PUNT_MIN_PCT,
-	PUNT_WARN_PER_S,
-	PUNT_CRIT_REQUESTS,
-	PUNT_CRIT_PCT,
-	PUNT_CRIT_PER_S,
-	PUNT_ONE_RING_PCT
+/* A key of the evidence of a finding. Those of hit_group__evidence() need no row. */
+struct evidence_key {
+	const char *key; /* NULL ends the list */
+	const char *what;
 };
-enum batch_threshold { BATCH_MIN_BATCHES, BATCH_MAX_MEAN, BATCH_MIN_PER_S, BATCH_LONE_DEPTH };
-enum overflow_threshold { OVERFLOW_MIN_OVERFLOWS, OVERFLOW_CRIT_DROPPED };
 
 struct rule {
 	const char *id;
-	const char *what;  /* what a finding says, one line */
-	const char *hurts; /* what it costs */
-	const char *advice;
-	uint32_t needs; /* RULE_NEEDS() of the features without which it cannot judge */
+	const char *what;     /* what a finding says, one line */
+	const char *severity; /* which it has, and when */
+	const char *advice;   /* findings may have a better one */
+	uint32_t needs;	      /* RULE_NEEDS() of the features without which it cannot judge */
+	bool never_gates;     /* it is about ringside itself: --fail-on does not ask for it */
+	/* Indexes are an enum of the rule's. A rule without a number to compare with has none. */
 	struct threshold thresholds[RULE_MAX_THRESHOLDS];
+	struct evidence_key evidence[RULE_MAX_EVIDENCE];
 	int (*eval)(const struct rule *r, const struct snapshot *s, struct diagnosis *d); /* 0 or -ENOMEM */
 };
 
 #define RULE_NEEDS(feature) (1u << RS_F_##feature)
 
-extern const struct rule doctor_rules[];
+#define RULE(name) extern const struct rule rule_##name;
+#include "rules.def"
+#undef RULE
+
+extern const struct rule *const doctor_rules[];
 extern const size_t doctor_n_rules;
 
-int rule_punt__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d);
-int rule_batch__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d);
-int rule_overflow__eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d);
+/* By its id, in capitals or not. NULL: there is none. */
+const struct rule *rule__find(const char *id);
+/* Its page: Markdown with the sections of pages/. */
+const char *rule__page(const struct rule *r);
+size_t rule__n_thresholds(const struct rule *r);
+size_t rule__n_evidence(const struct rule *r);
+/* The name of a feature that `needs` may have a bit for. */
+const char *rule__feature_name(unsigned int feature);
 
 /*
  * Evidence under construction. Once an addition fails, *e is NULL and stays so;

@@ -199,6 +199,9 @@ static json_t *findings__json(const struct diagnosis *d)
 			f->op >= 0 ? json_string(op_name((unsigned int)f->op, buf)) : json_null());
 		jout__put(&o, "file", json_null());
 		jout__put(&o, "stack", json_null());
+		jout__put(&o, "requests", jout__u64_if(f->weight != 0, f->weight));
+		jout__put(&o, "time_ns", jout__u64_if(f->time_ns != 0, f->time_ns));
+		jout__put(&o, "gates", json_boolean(!f->never_gates));
 		jout__add(&list, o);
 	}
 	return list;

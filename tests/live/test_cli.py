@@ -55,6 +55,39 @@ def help_and_version():
         check(done.stdout.strip() and not done.stderr, f"{words} goes to stdout: {done}")
 
 
+@suite.test
+def explain():
+    """All rules are listed and explained; one that does not exist is answered with one that may have been meant."""
+    def words(*args):
+        return subprocess.run([RINGSIDE, "explain", *args], capture_output=True, text=True, check=False)
+
+    listed = json.loads(words("--json").stdout)["rules"]
+    check(listed, "no rules")
+    text = words().stdout
+    for rule in listed:
+        check(rule["rule"] in text, f"{rule['rule']} is not listed")
+        done = words(rule["rule"].lower())
+        check_equal("status, messages", (done.returncode, done.stderr), (0, ""))
+        check("When to ignore it" in done.stdout, f"no page: {done.stdout!r}")
+    for args, said in ((["PUMT"], "unknown rule 'PUMT'; did you mean PUNT?"),
+                       (["qqq"], "unknown rule 'qqq'; `ringside explain` lists them"),
+                       (["PUNT", "BATCH"], "explain is for one rule at a time: 'BATCH'?")):
+        done = words(*args)
+        check_equal(f"explain {args}", (done.returncode, done.stdout, done.stderr), (2, "", f"ringside: {said}\n"))
+
+
+@suite.test
+def thresholds():
+    """A finding comes and goes with the threshold that it rests on."""
+    count = ["--threshold=BATCH.min_batches=100000000", "--fail-on=info"]
+    stat(*count, "--", *DRIP).expect_status(0)
+    stat(*count, "--threshold", "batch.min_batches=1", "--", *DRIP).expect_status(FINDINGS)
+    for setting in ("BATCH.min_batches", "BATCH.nothing=1", "BATSH.min_batches=1", "BATCH.min_batches=x"):
+        done = run("--threshold", setting, "--", *QUIET_STORM)
+        check_equal(f"status of --threshold {setting}", (done.returncode, done.stdout), (2, ""))
+        check_equal("lines of error", len(done.stderr.splitlines()), 1)
+
+
 # --- output -------------------------------------------------------------------
 @suite.test
 def json_to_stdout():

@@ -36,7 +36,8 @@ RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_p
         "reap": (REAP, UNKNOWN),
         "totals": TOTALS, "ops": [OP]}
 FINDING = {"rule": TEXT, "severity": TEXT, "title": TEXT, "evidence": {}, "advice": TEXT,
-           "ring": (COUNT, UNKNOWN), "op": (TEXT, UNKNOWN), "file": UNKNOWN, "stack": UNKNOWN}
+           "ring": (COUNT, UNKNOWN), "op": (TEXT, UNKNOWN), "file": UNKNOWN, "stack": UNKNOWN,
+           "requests": (COUNT, UNKNOWN), "time_ns": (COUNT, UNKNOWN), "gates": FLAG}
 REPORT = {
     "schema": COUNT, "tool": TEXT, "version": TEXT,
     "kernel": {"release": TEXT, "features": {}},

@@ -6,13 +6,37 @@
 #include <string.h>
 
 #include "doctor.h"
+#include "rules.h"
 #include "sample.h"
+
+/* The row of the rule tells what each number is. */
+static inline void assert_evidence_is_described(const struct finding *f)
+{
+	static const char *const of_hit_group[] = { "pid", "rings", "ring_ids" };
+	const struct rule *r = rule__find(f->rule);
+	const char *key;
+	json_t *value;
+
+	assert_non_null(r);
+	json_object_foreach(f->evidence, key, value) {
+		bool told = false;
+
+		for (size_t i = 0; i < sizeof(of_hit_group) / sizeof(of_hit_group[0]); i++)
+			told = told || !strcmp(of_hit_group[i], key);
+		for (size_t i = 0; i < rule__n_evidence(r); i++)
+			told = told || !strcmp(r->evidence[i].key, key);
+		if (!told)
+			fail_msg("%s: evidence %s is not in its row", f->rule, key);
+	}
+}
 
 static inline struct diagnosis diagnose(const struct snapshot *s)
 {
 	struct diagnosis d;
 
-	assert_int_equal(doctor__run(s, &d), 0);
+	assert_int_equal(doctor__run(s, NULL, &d), 0);
+	for (size_t i = 0; i < d.n_findings; i++)
+		assert_evidence_is_described(&d.findings[i]);
 	return d;
 }
 

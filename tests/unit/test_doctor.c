@@ -51,17 +51,15 @@ static void every_rule_is_complete(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < doctor_n_rules; i++) {
-		const struct rule *r = &doctor_rules[i];
+		const struct rule *r = doctor_rules[i];
 
-		assert_true(r->id && r->what && r->hurts && r->advice && r->eval);
-		assert_int_not_equal(r->needs, 0);
+		assert_true(r->id && r->what && r->severity && r->advice && r->eval);
 		assert_int_equal(r->needs >> RS_F_COUNT, 0);
-		assert_non_null(r->thresholds[0].name);
-		for (size_t k = 0; k < RULE_MAX_THRESHOLDS && r->thresholds[k].name; k++)
+		for (size_t k = 0; k < rule__n_thresholds(r); k++)
 			assert_true(
 				r->thresholds[k].unit && r->thresholds[k].why && r->thresholds[k].value > 0);
 		for (size_t k = 0; k < i; k++)
-			assert_string_not_equal(r->id, doctor_rules[k].id);
+			assert_string_not_equal(r->id, doctor_rules[k]->id);
 	}
 }
 
@@ -205,7 +203,7 @@ static size_t starve(const struct snapshot *s)
 		int err;
 
 		scarce__begin(n);
-		err = doctor__run(s, &d);
+		err = doctor__run(s, NULL, &d);
 		scarce__end();
 		if (!err)
 			break;

@@ -202,6 +202,35 @@ static void pid_lists_refused(void **state)
 	free(pids);
 }
 
+static void decimals(void **state)
+{
+	double v = -1;
+
+	(void)state;
+	assert_int_equal(parse_number("0", &v), 0);
+	assert_true(v == 0);
+	assert_int_equal(parse_number("1.5", &v), 0);
+	assert_true(v == 1.5);
+	assert_int_equal(parse_number("1000000", &v), 0);
+	assert_true(v == 1e6);
+}
+
+static void decimals_refused(void **state)
+{
+	static const char *const malformed[] = { "", "x", "1x", "1.", ".5", "1e3", " 1", "+1", "5%", "1,5",
+		"nan", "inf", "-" };
+	double v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
+		assert_int_equal(parse_number(malformed[i], &v), -EINVAL);
+	assert_int_equal(parse_number(NULL, &v), -EINVAL);
+	assert_int_equal(parse_number("-1", &v), -ERANGE);
+	assert_int_equal(parse_number("1000000000000000", &v), -ERANGE);
+	assert_int_equal(parse_number("99999999999999999999999", &v), -ERANGE);
+	assert_true(v == 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +240,8 @@ int main(void)
 		cmocka_unit_test(percents_refused),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(numbers_refused),
+		cmocka_unit_test(decimals),
+		cmocka_unit_test(decimals_refused),
 		cmocka_unit_test(pid_lists),
 		cmocka_unit_test(pid_lists_refused),
 	};

@@ -102,7 +102,8 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "ops.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");
 	assert_keys(at(j, "registers.0"), "op count errors latency_ns stacks");
 	assert_keys(at(j, "registers.0.latency_ns"), "count sum max");
-	assert_keys(at(j, "findings.0"), "rule severity title evidence advice ring op file stack");
+	assert_keys(at(j, "findings.0"),
+		"rule severity title evidence advice ring op file stack requests time_ns gates");
 	assert_keys(at(j, "not_checked.0"), "rule why in_part");
 	json_decref(j);
 	fab__free(&f);
