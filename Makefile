@@ -14,15 +14,15 @@ endif
 CLANG ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 WARN := -Wall -Wextra -Werror
-LAYERS := base model symbols probe target transport doctor out cmd
+LAYERS := base model capture symbols probe target transport doctor out cmd
 INCLUDES := -Icontract -I$(B)/gen $(LAYERS:%=-Isrc/%)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARN) $(CFLAGS) $(CPPFLAGS) $(INCLUDES) -D_GNU_SOURCE -DRINGSIDE_VERSION='"$(VERSION)"'
 SAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # What the sanitizers insert keeps gcc from seeing how long a string can be.
 SAN += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
-LDLIBS := -lbpf -ldw -lelf -ljansson -llzma -lz -lm
-STATIC_LDLIBS := -lbpf -ldw -lelf -llzma -lz -ljansson -lm
+LDLIBS := -lbpf -ldw -lelf -ljansson -llzma -lzstd -lz -lm
+STATIC_LDLIBS := -lbpf -ldw -lelf -llzma -lzstd -lz -ljansson -lm
 # Header dependencies go beside each target, also for programs made in one step.
 DEPFLAGS = -MMD -MP -MF $@.d -MT $@
 
@@ -42,12 +42,14 @@ PAGES := $(wildcard src/doctor/pages/*.md)
 PAGES_INC := $(B)/gen/rule_pages.inc
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 WORKLOAD_SRC := $(wildcard tests/workloads/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/*.c)
 BENCH_SRC := $(wildcard tests/bench/workloads/*.c)
 MAN_SRC := $(wildcard docs/man/*.1)
 SCRIPTS = $(shell grep -rlIE '^\#!/(usr/)?bin/(env +)?(ba|da)?sh' --exclude-dir=$(B) --exclude-dir=.git .)
 C_FILES = $(shell find contract bpf src tests \( -name '*.c' -o -name '*.h' \))
 
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
+FUZZ := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 WORKLOADS := $(WORKLOAD_SRC:tests/workloads/%.c=$(B)/workloads/%)
 WORKLOADS_STATIC := $(WORKLOAD_SRC:tests/workloads/%.c=$(B)/workloads-static/%)
 BENCH_PROGRAMS := $(B)/bench/floor $(BENCH_SRC:tests/bench/workloads/%.c=$(B)/bench/%)
@@ -59,7 +61,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
 .PHONY: all static asan check demo bench bench-full bench-scale unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
-.PHONY: unit-programs workloads workloads-static vm-programs demo-programs bench-programs scale-programs everything check-sources clang-warnings
+.PHONY: unit-programs fuzz-programs fuzz workloads workloads-static vm-programs demo-programs bench-programs scale-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
 all: $(B)/ringside ## build build/ringside (no root needed)
@@ -149,6 +151,14 @@ $(B)/unit/%: tests/unit/%.c $(call objects,asan) $(B)/sources
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit -DFIXTURES='"$(abspath $(B)/fixtures)"' $(SAN) $(DEPFLAGS) $< \
 		$(filter %.o,$^) -o $@ $(LDFLAGS) $(LDLIBS) -lcmocka
 
+# Only with the layers that read what others wrote: libFuzzer sees where each input leads.
+FUZZ_LIB := $(wildcard src/base/*.c src/capture/*.c)
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB) $(B)/flags $(B)/sources
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)
+	$(Q)$(CLANG) $(ALL_CFLAGS) -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(DEPFLAGS) \
+		$(filter %.c,$^) -o $@ $(LDFLAGS) $(LDLIBS)
+
 $(B)/workloads/%: tests/workloads/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -219,12 +229,21 @@ GIVE_BACK := [ -z "$$SUDO_UID" ] || [ "$$(id -u)" != 0 ] || chown -Rh "$$SUDO_UI
 check: ## install what is missing (as root), build everything, run all tests
 	@CC='$(CC)' tools/deps install build check
 	@$(MAKE) everything; rc=$$?; $(GIVE_BACK); exit $$rc
-	@tests/run unit live vm; rc=$$?; $(GIVE_BACK); exit $$rc
+	@tests/run unit fuzz live vm; rc=$$?; $(GIVE_BACK); exit $$rc
 
-everything: all static asan unit-programs workloads vm-programs bench-programs clang-warnings check-sources
+everything: all static asan unit-programs fuzz-programs workloads vm-programs bench-programs clang-warnings check-sources
 
 unit: unit-programs ## unit tests, without root
 	@tests/run unit
+
+fuzz-programs: $(FUZZ)
+
+# What a longer run finds that is new stays in build/fuzz/corpus.
+FUZZ_S := 600
+fuzz: fuzz-programs ## fuzz the readers of files for ten minutes each, FUZZ_S=SECONDS otherwise
+	@for f in $(FUZZ); do \
+		mkdir -p $(B)/fuzz/corpus/$${f##*/} && $$f -max_total_time=$(FUZZ_S) -max_len=65536 -print_final_stats=1 \
+			-artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$${f##*/} tests/fuzz/corpus/$${f##*/} || exit; done
 
 live: all static asan workloads bench-programs ## tests on this kernel (root)
 	@tests/run live
