@@ -6,7 +6,13 @@
 #include "fmt.h"
 #include "rules.h"
 
-enum threshold_index { BATCH_MIN_BATCHES, BATCH_MAX_MEAN, BATCH_MIN_PER_S, BATCH_LONE_DEPTH };
+enum threshold_index {
+	BATCH_MIN_BATCHES,
+	BATCH_MAX_MEAN,
+	BATCH_MIN_PER_S,
+	BATCH_WARN_PER_S,
+	BATCH_LONE_DEPTH
+};
 
 /* Bit 1 of io_uring_params.flags, IORING_SETUP_SQPOLL: there a batch is a pass of the kernel's thread. */
 #define SETUP_SQPOLL (1u << 1)
@@ -64,7 +70,7 @@ static int report(const struct hit_group *g, struct diagnosis *d)
 	evidence__real(&e, "batch_mean", batch_mean(&sum));
 	evidence__real(&e, "batches_per_s", rule__per_s(g->snap, sum.batches));
 	evidence__u64(&e, "cq_depth_max", depth_max);
-	if (f.severity == SEVERITY_INFO)
+	if (depth_max <= g->rule->thresholds[BATCH_LONE_DEPTH].value)
 		f.advice = lone_advice;
 	return diagnosis__add(d, &f, e, "%s: %s submissions/s of %.2f SQEs each on average",
 		hit_group__whose(g, whose), fmt_count(rate, rule__per_s(g->snap, sum.batches)),
@@ -96,6 +102,15 @@ static int report_unjudged(const struct rule *r, const struct snapshot *s, size_
 	return err;
 }
 
+static enum severity severity_of(const struct rule *r, const struct snapshot *s,
+	const struct ring_stats *ring, const struct totals *t)
+{
+	bool lone = ring->cq_depth_max <= r->thresholds[BATCH_LONE_DEPTH].value;
+
+	return !lone && rule__per_s(s, t->batches) >= r->thresholds[BATCH_WARN_PER_S].value ? SEVERITY_WARN
+											    : SEVERITY_INFO;
+}
+
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
 	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
@@ -107,15 +122,13 @@ static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis
 	for (size_t i = 0; i < s->n_rings; i++) {
 		const struct ring_stats *ring = &s->rings[i];
 		struct totals t = ring_stats__totals(ring);
-		bool lone = ring->cq_depth_max <= r->thresholds[BATCH_LONE_DEPTH].value;
 
 		if (!looks_small(r, s, ring, &t))
 			continue;
 		if (!t.batches_known)
 			n_unjudged++;
 		else
-			hits[n++] =
-				(struct ring_hit){ ring, lone ? SEVERITY_INFO : SEVERITY_WARN, t.submitted };
+			hits[n++] = (struct ring_hit){ ring, severity_of(r, s, ring, &t), t.submitted };
 	}
 	err = ring_hits__report(r, s, hits, n, report, d);
 	err = err ? err : report_unjudged(r, s, n_unjudged, d);
@@ -126,7 +139,8 @@ static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis
 const struct rule rule_batch = {
 	.id = "BATCH",
 	.what = "a busy ring submits its SQEs one at a time",
-	.severity = "warn; info where there never was more than one CQE to reap (lone_depth)",
+	.severity = "info; warn from warn_per_s submissions a second on, but not where there never was more than one CQE to "
+		    "reap (lone_depth)",
 	.advice = "Prepare all SQEs that are ready and submit them with one io_uring_submit(); "
 		  "in an event loop submit once a turn, best with io_uring_submit_and_wait(), "
 		  "which waits in the same system call. A thread that must submit at once can "
@@ -139,6 +153,8 @@ const struct rule rule_batch = {
 			"below it, most submissions carry a single SQE" },
 		[BATCH_MIN_PER_S] = { "min_per_s", "submissions/s", 10000,
 			"at some 0.3 us a system call, slower rings lose less than 0.5 % of a CPU" },
+		[BATCH_WARN_PER_S] = { "warn_per_s", "submissions/s", 200000,
+			"6 % of a CPU; fio with its defaults stays below on most devices" },
 		[BATCH_LONE_DEPTH] = { "lone_depth", "CQEs", 1,
 			"never more than one CQE waiting: most likely one request at a time, "
 			"nothing to batch: info" },

@@ -17,10 +17,11 @@ class Case:
     severity: str | None = None
     at_least_ns: dict = dataclasses.field(default_factory=dict)
     cancelled: bool = False
+    options: tuple = ()
     timeout_s: float = 60
 
     def run(self):
-        _, report, said = observe(self.workload)
+        _, report, said = observe(self.workload, *self.options)
         check_none(truth.mismatches(report, said, self.cancelled, self.at_least_ns))
         if self.findings is not None:
             check_equal("findings", sorted(rules(report)), sorted(self.findings))
@@ -70,7 +71,8 @@ CASES = [
     Case("punt", "files unwanted", PUNT),
     Case("punt-some", "files read --stray 10", PUNT),
     Case("punt-near-miss", "files read --stray 25"),
-    Case("batch", "nops drip", BATCH, severity="warn"),
+    Case("batch", "nops drip", BATCH, severity="warn", options=("--threshold", "BATCH.warn_per_s=1")),
+    Case("batch-slow", "nops drip", BATCH, severity="info", options=("--threshold", "BATCH.warn_per_s=1000000000")),
     Case("batch-lone", "nops storm --batch 1", BATCH, severity="info"),
     Case("batch-near-miss", "nops storm --batch 2 --count 200000"),
     Case("batch-few", "nops drip --count 900"),
