@@ -61,7 +61,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 MAKEFLAGS += --no-print-directory
 .PHONY: all static asan check demo bench bench-full bench-scale unit live soak vmtest vmtest-all kernels trixie lint format install uninstall clean help FORCE
-.PHONY: unit-programs fuzz-programs fuzz workloads workloads-static vm-programs demo-programs bench-programs scale-programs everything check-sources clang-warnings
+.PHONY: healthy unit-programs fuzz-programs fuzz workloads workloads-static vm-programs demo-programs bench-programs scale-programs everything check-sources clang-warnings
 .DELETE_ON_ERROR:
 
 all: $(B)/ringside ## build build/ringside (no root needed)
@@ -264,6 +264,9 @@ vmtest-all: vm-programs ## the same with every kernel of tests/vm/kernels.txt
 kernels: vm-programs ## vmtest-all, and docs/kernels.md from what it found
 	@tests/vm/run --all
 	@tools/gen_kernels
+
+healthy: all bench-programs workloads ## what the doctor says of programs that are well; some have to be installed before (root)
+	@tests/healthy/run
 
 trixie: ## build on Debian 13, in a chroot from the mirror that apt uses, and run the unit tests there (root)
 	@tools/deps install trixie || true
