@@ -38,7 +38,7 @@
 /*
  * The same for one that takes numbers and returns one: the verifier goes through it once and forgets what it
  * returned; through a static one at each call, and on from there once for each result. Weak: every file has a
- * copy, and one stays.
+ * copy, and one stays. Each program that calls it is charged for it, though.
  */
 #define VERIFIED_ONCE __weak __noinline
 
