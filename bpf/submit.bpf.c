@@ -49,22 +49,39 @@ static __noinline bool slot_retake(struct rs_hot *s, u64 key, u64 req)
 	return true;
 }
 
-/* Claims a slot of a group without a free one. */
-static __noinline u32 group_evict(struct rs_hot_group *g, u64 req)
+/* Index of a slot of a group that is dead, RS_GROUP if none. */
+VERIFIED_ONCE u32 group_dead(u32 group)
 {
-	u64 key;
+	struct rs_hot_group *g = hot_group(group);
 	u32 i;
 
 	if (!g)
 		return RS_GROUP;
 #pragma unroll
-	for (i = 0; i < RS_GROUP; i++) {
-		key = g->s[i].key;
-		if (key == RS_KEY_BUSY || !slot_is_dead(&g->s[i]) || !slot_retake(&g->s[i], key, req))
-			continue;
-		return i;
-	}
+	for (i = 0; i < RS_GROUP; i++)
+		if (g->s[i].key != RS_KEY_BUSY && slot_is_dead(&g->s[i]))
+			return i;
 	return RS_GROUP;
+}
+
+/* Claims a slot of a group without a free one; as often as another is quicker, the next. */
+static __noinline struct rs_hot *group_evict(u32 group, u64 req)
+{
+	struct rs_hot_group *g = hot_group(group);
+	struct rs_hot *s;
+	u32 i, tries;
+	u64 key;
+
+	for (tries = 0; tries < RS_GROUP; tries++) {
+		i = group_dead(group);
+		if (i >= RS_GROUP || !g)
+			break;
+		s = &g->s[in_group(i)];
+		key = s->key;
+		if (key != RS_KEY_BUSY && slot_retake(s, key, req))
+			return s;
+	}
+	return NULL;
 }
 
 /*
@@ -74,29 +91,27 @@ static __noinline u32 group_evict(struct rs_hot_group *g, u64 req)
 static __noinline struct rs_hot *slot_claim_slow(u32 req_low, u64 req)
 {
 	struct rs_hot_group *g, *other;
+	u32 i, group, other_group;
 	struct rs_hot *s;
 	struct place p;
-	u32 i, hash;
 
 	if (!place_of(req_low, &p))
 		return NULL;
 	g = p.g;
-	hash = p.hash;
+	group = p.group;
+	other_group = rs_place_other(p.hash, rs_config.group_mask);
 	s = slot_find(&p, req, &i);
 	if (s && slot_retake(s, req, req))
 		return s;
-	other = hot_group(rs_place_other(hash, rs_config.group_mask));
+	other = hot_group(other_group);
 	i = any_index(group_claim(g, req));
 	if (i < RS_GROUP)
 		return &g->s[in_group(i)];
 	i = any_index(group_claim(other, req));
 	if (i < RS_GROUP && other)
 		return &other->s[in_group(i)];
-	i = any_index(group_evict(g, req));
-	if (i < RS_GROUP)
-		return &g->s[in_group(i)];
-	i = any_index(group_evict(other, req));
-	return i < RS_GROUP && other ? &other->s[in_group(i)] : NULL;
+	s = group_evict(group, req);
+	return s ? s : group_evict(other_group, req);
 }
 
 /* A slot for req, its last occupant accounted for. NULL: there is none. */
@@ -191,7 +206,7 @@ static __noinline int look_at_cq(struct rs_ring *r, struct io_ring_ctx *ctx, u64
 	return 0;
 }
 
-static __always_inline u16 slot_flags(struct io_kiocb *req)
+static __always_inline u16 slot_flags(struct io_kiocb *req, struct io_ring_ctx *ctx)
 {
 	u32 f = (u32)req->flags & (REQ_F_IO_DRAIN | REQ_F_FORCE_ASYNC | REQ_F_CQE_SKIP);
 	u16 flags = 0;
@@ -204,7 +219,7 @@ static __always_inline u16 slot_flags(struct io_kiocb *req)
 		flags |= RS_SLOT_DRAIN;
 	if (f & REQ_F_FORCE_ASYNC) {
 		flags |= RS_SLOT_FORCED;
-		if (sqe_asks_async(req->ctx, req->opcode))
+		if (sqe_asks_async(ctx, req->opcode))
 			flags |= RS_SLOT_ASKED;
 	}
 	return flags;
@@ -231,13 +246,13 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	se = series_at(idx);
 	if (!se)
 		return 0;
+	s = slot_claim(PTR_LOW32(req), (u64)req);
 	shared = series_is_shared(idx);
 	if (RS_RING_IDX(r->uid))
 		first = count_batch(r, ctx);
 	else
 		ATOMIC_ADD(&rs.rings_full, 1);
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
-	s = slot_claim(PTR_LOW32(req), (u64)req);
 	if (!s) {
 		/* without a CQE, as a follower of a chain that failed with IOSQE_CQE_SKIP_SUCCESS */
 		take_rejected(r, (u64)req);
@@ -249,7 +264,7 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	s->user_data = req->cqe.user_data;
 	s->ring_uid = r->uid;
 	s->series = idx;
-	flags = slot_flags(req);
+	flags = slot_flags(req, ctx);
 	now = 0;
 	if (ring_samples(r)) {
 		now = bpf_ktime_get_ns();
