@@ -93,6 +93,7 @@ int BPF_PROG(rs_fork, struct task_struct *parent, struct task_struct *child)
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(rs_exit, struct task_struct *p)
 {
+	struct signal_struct *signal = p->signal;
 	struct rs_sq_exit *e;
 	u32 pid;
 
@@ -102,7 +103,7 @@ int BPF_PROG(rs_exit, struct task_struct *p)
 		if (e)
 			e->cpu_ns = p->se.sum_exec_runtime;
 	}
-	if (rs_config.all || p->signal->live.counter)
+	if (rs_config.all || signal->live.counter)
 		return 0;
 	/* the number may soon be another process's */
 	pid = p->tgid;
@@ -111,7 +112,7 @@ int BPF_PROG(rs_exit, struct task_struct *p)
 }
 
 /* A ring met through a task: it existed before, or at the end may have dropped SQEs since its last batch. */
-static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
+VERIFIED_ONCE int scan_found(u64 task, u64 ring, int fd)
 {
 	struct io_ring_ctx *x = (void *)ring;
 	struct rs_ring *r;
@@ -128,7 +129,7 @@ static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
 			reap_look_last(r, ring);
 		return 0;
 	}
-	owner_of(&o, task);
+	owner_of(&o, (struct task_struct *)task);
 	o.fd = fd;
 	if (ring && !rs.refresh && is_wanted(&o))
 		ring_add(ring, &o, 0);
@@ -139,19 +140,23 @@ static __noinline int scan_found(struct task_struct *task, u64 ring, int fd)
 SEC("?iter/task_file")
 int rs_scan_files(struct bpf_iter__task_file *ctx)
 {
-	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
+	u64 task;
 
-	if (!task || !file || (u64)file->f_op->poll != rs_config.ring_file_poll)
+	if (!file || (u64)file->f_op->poll != rs_config.ring_file_poll)
 		return 0;
-	return scan_found(task, (u64)BPF_CORE_READ(file, private_data), ctx->fd);
+	task = (u64)BPF_CORE_READ(ctx, task);
+	if (task)
+		scan_found(task, (u64)BPF_CORE_READ(file, private_data), ctx->fd);
+	return 0;
 }
 
 /* Rings whose descriptor was closed after it had been registered, or that never had one. */
 SEC("?iter/task")
 int rs_scan_tasks(struct bpf_iter__task *ctx)
 {
-	struct task_struct *task = ctx->task;
+	/* a number: the verifier takes no typed pointer for the argument of a function that it goes through once */
+	struct task_struct *task = BPF_CORE_READ(ctx, task);
 	struct io_uring_task *tctx;
 	struct file *file;
 	u32 i;
@@ -162,7 +167,7 @@ int rs_scan_tasks(struct bpf_iter__task *ctx)
 	for (i = 0; i < IO_RINGFD_REG_MAX && tctx; i++) {
 		file = BPF_CORE_READ(tctx, registered_rings[i]);
 		if (file)
-			scan_found(task, (u64)BPF_CORE_READ(file, private_data), -1);
+			scan_found((u64)task, (u64)BPF_CORE_READ(file, private_data), -1);
 	}
 	return 0;
 }
