@@ -61,14 +61,19 @@ SHARED int reap_look_last(struct rs_ring *r, u64 ctx)
 }
 
 /* The completer is done with the one that is followed. gone: when it was seen to be consumed, 0: it is lost. */
-static __always_inline void reap_end(struct rs_ring *r, u64 gone)
+VERIFIED_ONCE int reap_end(u32 ring_idx, u64 gone)
 {
-	u32 idx = RS_RING_IDX(r->uid), depth = r->cq_depth_max;
-	struct rs_reaped *sum = bpf_map_lookup_elem(&rs_reaped, &idx);
+	struct rs_reaped *sum = bpf_map_lookup_elem(&rs_reaped, &ring_idx);
+	struct rs_ring *r = ring_at(ring_idx);
+	u32 depth;
 
+	if (!r)
+		return 0;
+	depth = r->cq_depth_max;
 	if (sum && gone)
 		rs_reap_record(&r->reap, depth, gone, sum);
 	rs_reap_end(&r->reap, depth, rs_reap_skip(bpf_get_prandom_u32(), depth, log2_of_sample()));
+	return 0;
 }
 
 /* A CQE was posted before tail, at `now`, and is not one to skip. */
@@ -89,15 +94,12 @@ static __noinline int reap_timed(struct rs_ring *r, u32 head, u32 tail, u64 now)
 		return 0;
 	}
 	gone = rs_reap_gone_ns(&r->reap);
-	if (gone) {
-		reap_end(r, gone);
-		return 0;
-	}
+	if (gone)
+		return reap_end(RS_RING_IDX(r->uid), gone);
 	state = rs_reap_judge(r->reap.end, head, tail, r->cq_entries);
-	if (state == RS_REAP_WAITS)
-		r->reap.unreaped_ns = now;
-	else
-		reap_end(r, state == RS_REAP_GONE ? bpf_ktime_get_ns() : 0);
+	if (state != RS_REAP_WAITS)
+		return reap_end(RS_RING_IDX(r->uid), state == RS_REAP_GONE ? bpf_ktime_get_ns() : 0);
+	r->reap.unreaped_ns = now;
 	return 0;
 }
 

@@ -60,15 +60,20 @@ static int walk_step(u32 i, void *arg)
 }
 
 /* The first match from `req` on along the list of requests that are being completed. */
-static __noinline u64 walk(u64 req, struct walk *w)
+VERIFIED_ONCE u64 walk(u64 req, struct walk *w)
 {
+	/* what bpf_loop() hands to its function has to be on the stack here */
+	struct walk here;
+
 	if (!req || !w)
 		return 0;
-	w->req = req;
-	w->found = 0;
+	here = *w;
+	here.req = req;
+	here.found = 0;
 	/* since 5.17, older than the overflow event */
-	bpf_loop(WALK_MAX, walk_step, w, 0);
-	return w->found;
+	bpf_loop(WALK_MAX, walk_step, &here, 0);
+	w->cut = here.cut;
+	return here.found;
 }
 
 /* What an io-wq worker works on. */

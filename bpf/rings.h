@@ -118,12 +118,16 @@ static __noinline bool is_wanted(struct owner *o)
 	return !rs_config.by_cgroup || in_cgroup(o->task);
 }
 
-static __noinline u32 sample_draw(struct rs_ring *r)
+/* Of its many steps the verifier goes through each. */
+VERIFIED_ONCE u32 sample_gap(void)
+{
+	return rs_sample_gap(bpf_get_prandom_u32(), rs.sample_scale);
+}
+
+static __always_inline u32 sample_draw(struct rs_ring *r)
 {
 	/* ringside tells its own ring when to time */
-	if (!r || RS_RING_IDX(r->uid) == rs_config.own_ring)
-		return 0;
-	return rs_sample_gap(bpf_get_prandom_u32(), rs.sample_scale);
+	return RS_RING_IDX(r->uid) == rs_config.own_ring ? 0 : sample_gap();
 }
 
 /* Whether the request that is being submitted is to be timed. */

@@ -73,11 +73,22 @@ VERIFIED_ONCE int tag_rename(u32 ring_uid, u64 from, u64 to)
 	return 0;
 }
 
+/* The time between two CQEs. */
+VERIFIED_ONCE int tag_time(u32 series, u64 ns)
+{
+	struct rs_series *se = series_at(series);
+
+	if (se)
+		rs_lat_add(&se->lat, ns, 1);
+	return 0;
+}
+
 /* Counts a CQE for the opcode of its tag, and the time since the one before. */
 static __noinline int tag_count(struct rs_tag_key *key, struct rs_tag *t, s32 res, bool last)
 {
-	struct rs_series *se, *extra;
+	struct rs_series *se;
 	u64 now, since;
+	u32 extra;
 
 	if (!key || !t)
 		return 0;
@@ -86,12 +97,12 @@ static __noinline int tag_count(struct rs_tag_key *key, struct rs_tag *t, s32 re
 		return 0;
 	}
 	se = series_at(t->series);
-	extra = series_at(series_make(key->ring_uid, t->op, key->kind));
+	extra = series_make(key->ring_uid, t->op, key->kind);
 	now = bpf_ktime_get_ns();
 	since = t->since_ns;
 	t->since_ns = now;
 	if (extra)
-		rs_lat_add(&extra->lat, now > since ? now - since : 0, 1);
+		tag_time(extra, now > since ? now - since : 0);
 	if (se && key->kind == RS_TAG_NOTIF) {
 		ATOMIC_ADD(&se->c[RS_SC_NOTIFS], 1);
 	} else if (se && !last) {
