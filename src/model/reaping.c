@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lat.h"
 #include "reap.h"
 
 /* One bucket of the kernel side is two of ours: each gets half. */
-static void widen(const struct rs_reap_dist *d, struct rs_lat *ret)
+void reap_dist__lat(const struct rs_reap_dist *d, struct rs_lat *ret)
 {
 	struct rs_lat l = { .sum_ns = d->sum_ns, .min_ns = UINT64_MAX, .max_ns = d->max_ns };
 
@@ -21,6 +20,31 @@ static void widen(const struct rs_reap_dist *d, struct rs_lat *ret)
 			l.min_ns = rs_hist_lower_ns(2 * i);
 	}
 	*ret = l;
+}
+
+static uint64_t dist_count(const struct rs_reap_dist *d)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < RS_REAP_BUCKETS; i++)
+		n += d->buckets[i];
+	return n;
+}
+
+/* cur - prev; its maximum is cur's where that may be in it, else the bound of the last bucket hit. */
+static void dist_delta(const struct rs_reap_dist *prev, const struct rs_reap_dist *cur,
+	struct rs_reap_dist *ret)
+{
+	struct rs_reap_dist d = { .sum_ns = cur->sum_ns > prev->sum_ns ? cur->sum_ns - prev->sum_ns : 0 };
+
+	for (unsigned int i = 0; i < RS_REAP_BUCKETS; i++) {
+		if (cur->buckets[i] <= prev->buckets[i])
+			continue;
+		d.buckets[i] = cur->buckets[i] - prev->buckets[i];
+		d.max_ns =
+			rs_hist_bucket(cur->max_ns) / 2 == i ? cur->max_ns : rs_hist_upper_ns(2 * i + 1) - 1;
+	}
+	*ret = d;
 }
 
 int reap_stats__read(const struct rs_reap *f, uint32_t depth_max, const struct rs_reaped *sum,
@@ -41,10 +65,10 @@ int reap_stats__read(const struct rs_reap *f, uint32_t depth_max, const struct r
 		rs_reap_record(f, depth_max, gone_ns, &all);
 	else if (f->posted_ns && f->unreaped_ns > f->posted_ns)
 		r.unreaped_ns = f->unreaped_ns - f->posted_ns;
-	widen(&all.lower, &t->lower);
-	widen(&all.upper, &t->upper);
-	widen(r.exact ? &lags->dist : &none, &t->lag);
-	if (lat__count(&t->upper) || lat__count(&t->lag))
+	t->lower = all.lower;
+	t->upper = all.upper;
+	t->lag = r.exact ? lags->dist : none;
+	if (dist_count(&t->upper) || dist_count(&t->lag))
 		r.times = t;
 	else
 		free(t);
@@ -74,9 +98,9 @@ int reap_stats__delta(const struct reap_stats *prev, const struct reap_stats *cu
 	if (err)
 		return err;
 	if (d.times && prev->times) {
-		lat__delta(&prev->times->lower, &cur->times->lower, &d.times->lower);
-		lat__delta(&prev->times->upper, &cur->times->upper, &d.times->upper);
-		lat__delta(&prev->times->lag, &cur->times->lag, &d.times->lag);
+		dist_delta(&prev->times->lower, &cur->times->lower, &d.times->lower);
+		dist_delta(&prev->times->upper, &cur->times->upper, &d.times->upper);
+		dist_delta(&prev->times->lag, &cur->times->lag, &d.times->lag);
 	}
 	*ret = d;
 	return 0;
@@ -92,7 +116,7 @@ uint64_t reap_stats__count(const struct reap_stats *r)
 {
 	if (!r->times)
 		return 0;
-	return lat__count(r->exact ? &r->times->lag : &r->times->upper);
+	return dist_count(r->exact ? &r->times->lag : &r->times->upper);
 }
 
 bool reap_stats__depth(const struct reap_stats *r, uint64_t n_cqes, uint64_t span_ns, double *ret_lower,

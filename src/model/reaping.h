@@ -8,10 +8,14 @@
 
 #include "abi.h"
 
+/* As the kernel side has it, which takes a quarter of the room of a struct rs_lat: every ring has its own. */
 struct reap_times {
-	struct rs_lat lower, upper;
-	struct rs_lat lag; /* of those whose end was seen itself */
+	struct rs_reap_dist lower, upper;
+	struct rs_reap_dist lag; /* of those whose end was seen itself */
 };
+
+/* For lat.h. */
+void reap_dist__lat(const struct rs_reap_dist *d, struct rs_lat *ret);
 
 struct reap_stats {
 	struct reap_times *times; /* NULL: none was followed to its end */

@@ -62,17 +62,20 @@ static json_t *created_in_window__json(const struct snapshot *s, const struct ri
 	return json_boolean(r->created_in_window);
 }
 
-static json_t *reap_times__json(const struct rs_lat *l)
+static json_t *reap_times__json(const struct rs_reap_dist *d)
 {
-	bool any = lat__count(l) > 0;
 	json_t *o = json_object();
+	struct rs_lat l;
+	bool any;
 
-	jout__put(&o, "count", jout__u64(lat__count(l)));
-	jout__put(&o, "sum", jout__u64(l->sum_ns));
-	jout__put(&o, "max", jout__u64_if(any, l->max_ns));
-	jout__put(&o, "p50", jout__u64_if(any, lat__quantile_ns(l, 0.5)));
-	jout__put(&o, "p90", jout__u64_if(any, lat__quantile_ns(l, 0.9)));
-	jout__put(&o, "p99", jout__u64_if(any, lat__quantile_ns(l, 0.99)));
+	reap_dist__lat(d, &l);
+	any = lat__count(&l) > 0;
+	jout__put(&o, "count", jout__u64(lat__count(&l)));
+	jout__put(&o, "sum", jout__u64(l.sum_ns));
+	jout__put(&o, "max", jout__u64_if(any, l.max_ns));
+	jout__put(&o, "p50", jout__u64_if(any, lat__quantile_ns(&l, 0.5)));
+	jout__put(&o, "p90", jout__u64_if(any, lat__quantile_ns(&l, 0.9)));
+	jout__put(&o, "p99", jout__u64_if(any, lat__quantile_ns(&l, 0.99)));
 	return o;
 }
 
@@ -94,7 +97,7 @@ static json_t *cq_depth_mean__json(const struct snapshot *s, const struct ring_s
 /* Without the request that a CQE ends, its place in the CQ is not known. */
 static json_t *reap__json(const struct snapshot *s, const struct ring_stats *r)
 {
-	static const struct rs_lat none;
+	static const struct rs_reap_dist none;
 	const struct reap_times *t = r->reap.times;
 	json_t *o;
 

@@ -187,6 +187,14 @@ static const char *state_text(const struct snapshot *s, const struct ring_stats 
 	return names[r->state];
 }
 
+static const char *median(char *buf, const struct rs_reap_dist *d)
+{
+	struct rs_lat l;
+
+	reap_dist__lat(d, &l);
+	return fmt_ns(buf, lat__quantile_ns(&l, 0.5));
+}
+
 /* The bounds of the median time in the CQ; without one, how long CQEs have lain there unseen. */
 static void reap_cell(struct table *tab, const struct snapshot *s, const struct ring_stats *r)
 {
@@ -196,10 +204,10 @@ static void reap_cell(struct table *tab, const struct snapshot *s, const struct 
 	if (!r->id || !snapshot__knows(s, RS_F_ENDS)) {
 		table__cell(tab, ATTR_PLAIN, "-");
 	} else if (reap->exact && reap_stats__count(reap)) {
-		table__cell(tab, ATTR_PLAIN, "%s", fmt_ns(lower, lat__quantile_ns(&reap->times->lag, 0.5)));
+		table__cell(tab, ATTR_PLAIN, "%s", median(lower, &reap->times->lag));
 	} else if (reap_stats__count(reap)) {
-		fmt_ns(lower, lat__quantile_ns(&reap->times->lower, 0.5));
-		fmt_ns(upper, lat__quantile_ns(&reap->times->upper, 0.5));
+		median(lower, &reap->times->lower);
+		median(upper, &reap->times->upper);
 		if (strcmp(lower, upper))
 			table__cell(tab, ATTR_PLAIN, "%s-%s", lower, upper);
 		else
