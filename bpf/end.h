@@ -10,6 +10,37 @@
 #include "unseen.h"
 #include "workers.h"
 
+/* Whether the task that runs cancels all that it has in flight: it exits, or calls exec. */
+static __always_inline bool cancels_all(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct io_uring_task *tctx = BPF_CORE_READ(task, io_uring);
+	struct io_uring_task___idle *old = (void *)tctx;
+
+	if (!tctx)
+		return false;
+	if (bpf_core_field_exists(tctx->in_cancel))
+		return BPF_CORE_READ(tctx, in_cancel.counter) > 0;
+	return bpf_core_field_exists(old->in_idle) && BPF_CORE_READ(old, in_idle.counter) > 0;
+}
+
+#define ECANCELED 125
+#define EINTR 4
+
+/* Ended by the end of its ring or thread, rather than by somebody who asked for that. */
+static __noinline int count_canceled(struct rs_ring *r, struct rs_series *se, s32 res)
+{
+	if (!r || !se || (res != -ECANCELED && res != -EINTR))
+		return 0;
+	if (r->state < RS_RING_CLOSING && !cancels_all())
+		return 0;
+	if (r->state >= RS_RING_CLOSING && !r->exited)
+		ATOMIC_ADD(&se->c[RS_SC_CANCELED_CLOSE], 1);
+	else
+		ATOMIC_ADD(&se->c[RS_SC_CANCELED_EXIT], 1);
+	return 0;
+}
+
 /* A request that we did not see being submitted, or found no slot for. */
 static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 {
@@ -197,8 +228,10 @@ static __always_inline void ending_count(const struct completion *c, struct endi
 		if (!ending_is_inline(e, sq_head))
 			rs_slot_staged_end(e->p.group, e->i, latency_ns);
 	}
-	if (c->res < 0)
+	if (c->res < 0) {
 		count_errno(e->r->uid, e->se->op, c->res);
+		count_canceled(e->r, e->se, c->res);
+	}
 	if (e->flags & (RS_SLOT_MULTI | RS_SLOT_NOTIF))
 		end_tagged(e->s, c);
 	worker = may_be_on_worker(e->flags) && end_on_worker(e->r, e->se, e->flags);

@@ -107,6 +107,7 @@ struct task_struct {
 
 struct io_wq_acct {
 	unsigned int nr_workers;
+	unsigned int max_workers;
 };
 
 struct io_wq {
@@ -116,6 +117,7 @@ struct io_wq {
 
 struct io_wqe_acct {
 	unsigned int nr_workers;
+	unsigned int max_workers;
 };
 
 struct io_wqe {
@@ -147,6 +149,11 @@ struct io_worker___wqe {
 struct io_uring_task {
 	struct io_wq *io_wq;
 	struct file *registered_rings[IO_RINGFD_REG_MAX]; /* since 5.18 */
+	atomic_t in_cancel; /* its task exits or calls exec, and cancels what it has in flight */
+};
+
+struct io_uring_task___idle {
+	atomic_t in_idle; /* its name until 6.1 */
 };
 
 struct io_uring {
@@ -223,6 +230,7 @@ struct io_cqe {
 };
 
 struct io_kiocb {
+	struct file *file;
 	u8 opcode;
 	u64 flags;
 	struct io_cqe cqe;
@@ -249,8 +257,11 @@ struct file_operations {
 	unsigned int (*poll)(struct file *file, void *wait);
 };
 
+struct inode;
+
 struct file {
 	const struct file_operations *f_op;
+	struct inode *f_inode;
 	void *private_data;
 };
 
@@ -292,6 +303,7 @@ struct bpf_iter__task_vma {
 
 /* include/linux/sched.h: io-wq workers and, as they are made the same way, SQPOLL threads. */
 #define PF_IO_WORKER 0x00000010
+#define PF_EXITING 0x00000004
 
 /* include/uapi/linux/io_uring.h and io_uring_types.h: the first bits of io_kiocb.flags are the SQE's. */
 #define REQ_F_IO_DRAIN (1u << 1)
@@ -299,6 +311,7 @@ struct bpf_iter__task_vma {
 #define REQ_F_CQE_SKIP (1u << 6)
 #define REQ_F_NEED_CLEANUP (1u << 13) /* the same in 6.1 to 7.3 */
 #define IOSQE_ASYNC (1u << 4)
+#define IORING_NOTIF_USAGE_ZC_COPIED (1u << 31)
 #define IORING_CQE_F_MORE (1u << 1)
 #define IORING_CQE_F_NOTIF (1u << 3)
 #define IORING_POLL_ADD_MULTI (1u << 0)
@@ -330,6 +343,8 @@ struct bpf_iter__task_vma {
 #define IORING_OP_URING_CMD128 64
 
 /* enum io_uring_register_op */
+#define IORING_REGISTER_FILES 2
+#define IORING_REGISTER_FILES2 13
 #define IORING_REGISTER_RESIZE_RINGS 33
 
 #endif

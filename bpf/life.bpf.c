@@ -38,6 +38,13 @@ int BPF_PROG(rs_create, int fd, void *ring_ctx)
 	return 0;
 }
 
+static __always_inline bool current_exits(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, flags) & PF_EXITING;
+}
+
 /*
  * The last file reference of a ring is gone: what is left of it is torn down by
  * io_ring_exit_work on a kworker, where cancellations still complete.
@@ -58,6 +65,7 @@ int BPF_PROG(rs_ring_exit, int cpu, void *pwq, struct work_struct *work)
 	r->sq_dropped = BPF_CORE_READ(ring_ctx, rings, sq_dropped);
 	reap_look_last(r, (u64)ring_ctx);
 	r->closed_ns = bpf_ktime_get_ns();
+	r->exited = current_exits();
 	r->state = RS_RING_CLOSING;
 	return 0;
 }

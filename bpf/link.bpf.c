@@ -51,12 +51,20 @@ int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
 SEC("?tp_btf/io_uring_defer")
 int BPF_PROG(rs_defer, struct io_kiocb *req)
 {
-	u64 ring = (u64)req->ctx;
+	struct io_ring_ctx *ring_ctx = req->ctx;
+	u64 ring = (u64)ring_ctx;
+	struct rs_ring *r;
 	struct rs_hot *s;
 	struct place p;
 	u32 i;
 
-	if (!rs.active || !place_of(PTR_LOW32(req), &p))
+	if (!rs.active)
+		return 0;
+	r = ring_get(ring, PTR_LOW32(ring_ctx));
+	if (!r)
+		return 0;
+	ATOMIC_ADD(&r->c[RS_RC_DRAINED], 1);
+	if (!place_of(PTR_LOW32(req), &p))
 		return 0;
 	s = slot_find(&p, (u64)req, &i);
 	if (s && slot_is_of(s, ring) && slot_is_staged(s))

@@ -73,6 +73,7 @@ static __noinline int count_batch(struct rs_ring *r, struct io_ring_ctx *ctx)
 	head = BPF_CORE_READ(ctx, rings, sq.head);
 	if (r->last_sq_head == head)
 		return 0;
+	note_issuer(r);
 	r->last_sq_head = head;
 	r->c[RS_RC_BATCHES]++;
 	r->sq_dropped = BPF_CORE_READ(ctx, rings, sq_dropped);
@@ -221,10 +222,11 @@ int BPF_PROG(rs_complete_named, void *ring_ctx, u64 user_data, int res, unsigned
 }
 
 SEC("?tp_btf/io_uring_queue_async_work")
-int BPF_PROG(rs_punt_named, void *ring_ctx, int rw, void *req)
+int BPF_PROG(rs_punt_named, void *ring_ctx, int hashed, void *req)
 {
 	struct rs_named_key key = {};
 	struct io_kiocb___task *k = req;
+	struct io_kiocb *any = req;
 	struct rs_named *n;
 	struct rs_ring *r;
 
@@ -241,6 +243,8 @@ int BPF_PROG(rs_punt_named, void *ring_ctx, int rw, void *req)
 	n->flags |= RS_SLOT_PUNTED;
 	n->punt_ns = bpf_ktime_get_ns();
 	count_punt(series_at(n->series), n->flags);
+	if (hashed)
+		count_hashed(r, series_at(n->series), BPF_CORE_READ(any, file));
 	return note_wq((u64)BPF_CORE_READ(k, task, io_uring, io_wq));
 }
 

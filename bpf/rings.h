@@ -130,6 +130,19 @@ static __always_inline u32 sample_draw(struct rs_ring *r)
 	return RS_RING_IDX(r->uid) == rs_config.own_ring ? 0 : sample_gap();
 }
 
+/* Whether one thread submits, or several do. */
+static __always_inline void note_issuer(struct rs_ring *r)
+{
+	s32 tid = (s32)bpf_get_current_pid_tgid();
+
+	if (r->issuer == tid)
+		return;
+	if (r->issuer)
+		r->issuers = 1;
+	else
+		r->issuer = tid;
+}
+
 /* Whether the request that is being submitted is to be timed. */
 static __always_inline bool ring_samples(struct rs_ring *r)
 {

@@ -16,8 +16,9 @@ static __always_inline struct io_wq *wq_of(struct io_kiocb *req)
 }
 
 /* Punted without a slot: the flags tell less, and a second punt is counted again. */
-static __noinline int punt_without_slot(struct io_kiocb *req)
+static __noinline int punt_without_slot(struct io_kiocb *req, bool hashed)
 {
+	struct rs_series *se;
 	struct rs_ring *r;
 	u64 f;
 	u32 flags = 0;
@@ -32,13 +33,16 @@ static __noinline int punt_without_slot(struct io_kiocb *req)
 		flags |= RS_SLOT_FORCED;
 	if (f & REQ_F_IO_DRAIN)
 		flags |= RS_SLOT_DRAIN;
-	count_punt(series_at(series_of(r, BPF_CORE_READ(req, opcode))), flags);
+	se = series_at(series_of(r, BPF_CORE_READ(req, opcode)));
+	count_punt(se, flags);
+	if (hashed)
+		count_hashed(r, se, BPF_CORE_READ(req, file));
 	return note_wq((u64)wq_of(req));
 }
 
-/* io_uring_queue_async_work(io_kiocb *, ...): later arguments changed, the first did not since 6.1. */
+/* `hashed` was an int, then a bool: whether io-wq keeps this request apart from others of its file. */
 SEC("?tp_btf/io_uring_queue_async_work")
-int BPF_PROG(rs_punt, struct io_kiocb *req)
+int BPF_PROG(rs_punt, struct io_kiocb *req, int hashed)
 {
 	u64 ring = (u64)req->ctx;
 	struct rs_cold *cold;
@@ -51,7 +55,7 @@ int BPF_PROG(rs_punt, struct io_kiocb *req)
 		return 0;
 	s = slot_find(&p, (u64)req, &i);
 	if (!s || !slot_is_of(s, ring))
-		return punt_without_slot(req);
+		return punt_without_slot(req, hashed);
 	now = bpf_ktime_get_ns();
 	cold = cold_at(p.group, i);
 	if (slot_is_staged(s))
@@ -62,6 +66,8 @@ int BPF_PROG(rs_punt, struct io_kiocb *req)
 	if (cold)
 		cold->punt_ns = now;
 	count_punt(series_at(s->series), s->flags);
+	if (hashed)
+		count_hashed(ring_by_uid(s->ring_uid), series_at(s->series), BPF_CORE_READ(req, file));
 	return note_wq((u64)wq_of(req));
 }
 
@@ -178,6 +184,8 @@ static __always_inline int on_register(void *ring_ctx, u32 opcode, long ret)
 	r = ring_get((u64)ring_ctx, PTR_LOW32(ring_ctx));
 	if (!r)
 		return 0;
+	if ((opcode == IORING_REGISTER_FILES || opcode == IORING_REGISTER_FILES2) && ret >= 0)
+		ATOMIC_ADD(&r->c[RS_RC_FILE_TABLES], 1);
 	if (opcode == IORING_REGISTER_RESIZE_RINGS && ret >= 0) {
 		r->sq_entries = BPF_CORE_READ((struct io_ring_ctx *)ring_ctx, sq_entries);
 		r->cq_entries = BPF_CORE_READ((struct io_ring_ctx *)ring_ctx, cq_entries);

@@ -175,14 +175,17 @@ static __always_inline bool count_batch(struct rs_ring *r, struct io_ring_ctx *c
 	if (r->flags & RS_RING_REWIND) {
 		head = ctx->cached_sq_head;
 		first = head <= r->last_sq_head;
-		if (first)
+		if (first) {
 			r->c[RS_RC_BATCHES]++;
+			note_issuer(r);
+		}
 		r->last_sq_head = head;
 		return first;
 	}
 	head = ctx->rings->sq.head;
 	if (r->last_sq_head == head)
 		return false;
+	note_issuer(r);
 	r->last_sq_head = head;
 	r->batch_ns = 0;
 	r->c[RS_RC_BATCHES]++;

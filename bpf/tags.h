@@ -105,6 +105,8 @@ static __noinline int tag_count(struct rs_tag_key *key, struct rs_tag *t, s32 re
 		tag_time(extra, now > since ? now - since : 0);
 	if (se && key->kind == RS_TAG_NOTIF) {
 		ATOMIC_ADD(&se->c[RS_SC_NOTIFS], 1);
+		if ((u32)res & IORING_NOTIF_USAGE_ZC_COPIED)
+			ATOMIC_ADD(&se->c[RS_SC_NOTIFS_COPIED], 1);
 	} else if (se && !last) {
 		ATOMIC_ADD(&se->c[RS_SC_MULTISHOT], 1);
 		if (res > 0 && (se->traits & RS_OP_BYTES))

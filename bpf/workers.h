@@ -21,6 +21,24 @@ static __noinline int count_punt(struct rs_series *se, u32 slot_flags)
 	return 0;
 }
 
+/*
+ * io-wq runs such requests of one file one after the other. `file` is there: only what has one is hashed.
+ * Whether two in a row are of one inode is a guess where submitters race, which costs a count.
+ */
+SHARED int count_hashed(struct rs_ring *r, struct rs_series *se, struct file *file)
+{
+	u64 inode;
+
+	if (!r || !se)
+		return 0;
+	inode = (u64)BPF_CORE_READ(file, f_inode);
+	ATOMIC_ADD(&se->c[RS_SC_HASHED], 1);
+	if (inode && inode == r->hashed_inode)
+		ATOMIC_ADD(&r->c[RS_RC_HASHED_AGAIN], 1);
+	r->hashed_inode = inode;
+	return 0;
+}
+
 /* io-wq belongs to a task; the counts include workers that are being created. */
 VERIFIED_ONCE int note_wq(u64 io_wq)
 {
@@ -28,16 +46,20 @@ VERIFIED_ONCE int note_wq(u64 io_wq)
 	struct io_wq___wqe *old = (void *)wq;
 	struct rs_workers fresh = {}, *w;
 	struct task_struct *owner;
-	u32 bounded, unbounded, tid;
+	u32 bounded, unbounded, bounded_limit, unbounded_limit, tid;
 
 	if (!wq)
 		return 0;
 	if (bpf_core_field_exists(wq->acct)) {
 		bounded = BPF_CORE_READ(wq, acct[0].nr_workers);
 		unbounded = BPF_CORE_READ(wq, acct[1].nr_workers);
+		bounded_limit = BPF_CORE_READ(wq, acct[0].max_workers);
+		unbounded_limit = BPF_CORE_READ(wq, acct[1].max_workers);
 	} else {
 		bounded = BPF_CORE_READ(old, wqes[0], acct[0].nr_workers);
 		unbounded = BPF_CORE_READ(old, wqes[0], acct[1].nr_workers);
+		bounded_limit = BPF_CORE_READ(old, wqes[0], acct[0].max_workers);
+		unbounded_limit = BPF_CORE_READ(old, wqes[0], acct[1].max_workers);
 	}
 	owner = BPF_CORE_READ(wq, task);
 	tid = BPF_CORE_READ(owner, pid);
@@ -59,6 +81,8 @@ VERIFIED_ONCE int note_wq(u64 io_wq)
 		w->bounded_max = bounded;
 	if (unbounded > w->unbounded_max)
 		w->unbounded_max = unbounded;
+	w->bounded_limit = bounded_limit;
+	w->unbounded_limit = unbounded_limit;
 	return 0;
 }
 

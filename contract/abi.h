@@ -194,7 +194,9 @@ struct rs_ring {
 	__u64 untagged;		/* not 0: requests that may give many CQEs have no tag */
 	__u64 batch_ns; /* when the first request of this batch that is timed was submitted, 0: none yet */
 	__u32 skip;	/* requests that go untimed before the next one that is timed */
-	__u32 pad1[5];
+	__s32 issuer;	/* thread that submitted first; 0: none yet */
+	__u32 issuers;	/* not 0: others did, too */
+	__u32 pad1[3];
 	/* completer */
 	__u32 cq_depth_max;
 	__u32 watched;	/* moves of the CQ head are seen */
@@ -218,7 +220,9 @@ struct rs_ring {
 	char comm[RS_COMM_LEN];
 	__u32 pid_here; /* in ringside's pid namespace; 0: it is not in there, or not known */
 	__u32 pid_own;	/* in its own pid namespace; 0: that is ringside's or the initial one, or not known */
-	__u32 sq_tid_here; /* as pid_here */
+	__u32 sq_tid_here;  /* as pid_here */
+	__u32 exited;	    /* not 0: its last user closed it by ending */
+	__u64 hashed_inode; /* of the last punt that io-wq keeps apart from others of the same file */
 } __attribute__((aligned(64)));
 
 /* Flags of an in-flight slot. */
@@ -352,7 +356,8 @@ struct rs_workers {
 	__u32 unbounded_max;
 	__u32 pad;
 	char comm[RS_COMM_LEN];
-	__u32 pid_here, tid_here; /* in ringside's pid namespace; 0: not in there, or not known */
+	__u32 pid_here, tid_here;	      /* in ringside's pid namespace; 0: not in there, or not known */
+	__u32 bounded_limit, unbounded_limit; /* as last seen */
 };
 
 /* CPU time of an SQPOLL thread at its end; key of the map: tid. */

@@ -53,8 +53,8 @@ static int op_delta(const struct op_stats *prev, const struct op_stats *cur, str
 {
 	int err = 0;
 
-	for (unsigned int k = 0; !err && k < RS_KINDS; k++)
-		err = times_delta(prev->kin[k], cur->kin[k], &d->kin[k]);
+	for (unsigned int k = 0; !err && k < OP_TIMES; k++)
+		err = times_delta(k == OP_TIMES_AGE ? NULL : prev->kin[k], cur->kin[k], &d->kin[k]);
 	if (err)
 		return err;
 	for (size_t i = 0; i < cur->n_errnos; i++) {
@@ -103,6 +103,8 @@ static int ring_delta(const struct ring_stats *prev, const struct ring_stats *cu
 	d.n_ops = 0;
 	d.reap.times = NULL;
 	d.alive_ns = minus(cur->alive_ns, prev->alive_ns);
+	d.n_brief = minus(cur->n_brief, prev->n_brief);
+	d.brief_ns = minus(cur->brief_ns, prev->brief_ns);
 	d.sq_dropped = (uint32_t)minus(cur->sq_dropped, prev->sq_dropped);
 	d.sq_cpu_ns = minus(cur->sq_cpu_ns, prev->sq_cpu_ns);
 	d.sq_alive_ns = minus(cur->sq_alive_ns, prev->sq_alive_ns);
@@ -142,7 +144,7 @@ static bool op_is_idle(const struct op_stats *d)
 
 	for (unsigned int i = 0; i < RS_SC_COUNT; i++)
 		sum |= d->c[i];
-	for (unsigned int k = 0; k < RS_KINDS; k++)
+	for (unsigned int k = 0; k < OP_TIMES; k++)
 		sum |= d->kin[k] ? lat__count(&d->kin[k]->lat) : 0;
 	return !sum;
 }
@@ -306,6 +308,7 @@ static struct snapshot head_delta(const struct snapshot *prev, const struct snap
 		.start_unix_ns = cur->start_unix_ns + prev->duration_ns,
 		.duration_ns = minus(cur->duration_ns, prev->duration_ns),
 		.cpus = cur->cpus,
+		.setup_flags = cur->setup_flags,
 		.interval = true,
 		.fidelity = fidelity_delta(&prev->fidelity, &cur->fidelity),
 		.cost = cost_delta(&prev->cost, &cur->cost),

@@ -13,7 +13,7 @@ static void op_stats__free(struct op_stats *o)
 	free(o->errnos);
 	o->errnos = NULL;
 	o->n_errnos = 0;
-	for (unsigned int k = 0; k < RS_KINDS; k++) {
+	for (unsigned int k = 0; k < OP_TIMES; k++) {
 		free(o->kin[k]);
 		o->kin[k] = NULL;
 	}
@@ -246,7 +246,7 @@ int op_stats__add(struct op_stats *sum, const struct op_stats *o)
 {
 	int err = 0;
 
-	for (unsigned int k = 0; !err && k < RS_KINDS; k++)
+	for (unsigned int k = 0; !err && k < OP_TIMES; k++)
 		err = op_times__add(&sum->kin[k], o->kin[k]);
 	if (err)
 		return err;
@@ -279,14 +279,24 @@ static int add_ops(struct ring_stats *sum, const struct ring_stats *r)
 	return 0;
 }
 
+uint64_t ring_stats__brief(const struct ring_stats *r, uint64_t *ret_ns)
+{
+	bool brief = r->created_in_window && r->state == RING_CLOSED;
+
+	*ret_ns = r->id ? (brief ? r->alive_ns : 0) : r->brief_ns;
+	return r->id ? brief : r->n_brief;
+}
+
 /* CPU time of SQPOLL threads is left out: rings can share a thread. */
 int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r)
 {
-	uint64_t batches = r->id ? (r->sq_tid ? 0 : r->c[RS_RC_BATCHES]) : r->batches_max;
+	uint64_t batches = r->id ? (r->sq_tid ? 0 : r->c[RS_RC_BATCHES]) : r->batches_max, brief_ns;
 	int err = add_ops(sum, r);
 
 	if (err)
 		return err;
+	sum->n_brief += ring_stats__brief(r, &brief_ns);
+	sum->brief_ns += brief_ns;
 	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
 		sum->c[i] += r->c[i];
 	sum->in_flight_no_slot += r->in_flight_no_slot;
@@ -314,7 +324,7 @@ static int op_stats__copy(const struct op_stats *o, struct op_stats *ret)
 
 	copy.errnos = o->n_errnos ? copy_of(o->errnos, o->n_errnos * sizeof(*o->errnos)) : NULL;
 	failed = o->n_errnos && !copy.errnos;
-	for (unsigned int k = 0; k < RS_KINDS; k++) {
+	for (unsigned int k = 0; k < OP_TIMES; k++) {
 		copy.kin[k] = o->kin[k] ? copy_of(o->kin[k], sizeof(*o->kin[k])) : NULL;
 		failed |= o->kin[k] && !copy.kin[k];
 	}

@@ -30,6 +30,10 @@ struct errno_count {
 	uint64_t count;
 };
 
+#define OP_TIMES_AGE RS_KINDS
+#define OP_TIMES (RS_KINDS + 1)
+#define SLOT_AGE_MIN_NS 100000000ull
+
 /* Other times of an opcode than its latency. */
 struct op_times {
 	struct rs_lat lat;
@@ -47,12 +51,17 @@ struct op_stats {
 	/*
 	 * By kind, NULL: none. RS_TAG_MULTI: between CQEs of multishot requests; RS_TAG_NOTIF: from a zero-copy
 	 * send's CQE to its notification; RS_KIND_SLOW: latency of requests that did not end inline;
-	 * RS_KIND_STAGE: how long those were in a stage.
+	 * RS_KIND_STAGE: how long those were in a stage; OP_TIMES_AGE: since when requests are in flight that neither
+	 * wait for an event nor for another request. Of these only such as are timed, end once and are no younger than
+	 * SLOT_AGE_MIN_NS.
 	 */
-	struct op_times *kin[RS_KINDS];
+	struct op_times *kin[OP_TIMES];
 	uint64_t
 		stages_lost; /* requests whose stages found no room: RS_KIND_SLOW and RS_KIND_STAGE lack them */
 };
+
+/* Which threads submit to a ring, as far as they were seen to. */
+enum submitters { SUBMITTERS_UNKNOWN, SUBMITTERS_ONE, SUBMITTERS_SEVERAL };
 
 enum ring_state { RING_OPEN, RING_CLOSING, RING_CLOSED };
 
@@ -81,6 +90,9 @@ struct ring_stats {
 	uint64_t c[RS_RC_COUNT];    /* enum rs_ring_counter */
 	uint64_t in_flight_no_slot; /* of no known opcode, too */
 	uint64_t batchless; /* not 0: SQEs and batches are not counted in the same place, so have no ratio */
+	enum submitters submitters;
+	uint64_t n_brief;     /* of a sum: rings that were created and ended in the window, */
+	uint64_t brief_ns;    /* how long these existed in all */
 	uint64_t batches_max; /* of a sum: most batches of one of its rings without an SQPOLL thread */
 	struct op_stats *ops; /* by opcode */
 	size_t n_ops;
@@ -91,6 +103,7 @@ struct task_stats {
 	uint32_t pid_host, tid_host; /* in the initial pid namespace; 0: that is ours */
 	char comm[RS_COMM_LEN];
 	uint32_t workers_bounded_max, workers_unbounded_max;
+	uint32_t bounded_limit, unbounded_limit; /* as last seen; 0: unknown */
 };
 
 struct register_stats {
@@ -125,6 +138,8 @@ struct snapshot {
 	uint64_t start_unix_ns;
 	uint64_t duration_ns;
 	unsigned int cpus;
+	uint32_t
+		setup_flags; /* those of IORING_SETUP_COOP_TASKRUN, SINGLE_ISSUER, DEFER_TASKRUN that this kernel has */
 	bool interval; /* the difference of two snapshots: lat.min_ns and max_ns are bucket bounds */
 	struct fidelity fidelity;
 	struct cost cost;
@@ -180,6 +195,8 @@ int ring_stats__add(struct ring_stats *sum, const struct ring_stats *r);
 int ring_stats__copy(const struct ring_stats *r, struct ring_stats *ret);
 /* Adds t (NULL: nothing) to *sum, allocated when first needed. 0 or -ENOMEM. */
 int op_times__add(struct op_times **sum, const struct op_times *t);
+/* Rings that were created and ended in the window, of one ring or a sum of rings, and how long they existed. */
+uint64_t ring_stats__brief(const struct ring_stats *r, uint64_t *ret_ns);
 /* The times of this kind, NULL: none. */
 static inline const struct rs_lat *op_stats__times(const struct op_stats *o, unsigned int kind)
 {

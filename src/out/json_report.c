@@ -122,6 +122,8 @@ static json_t *tasks__json(const struct snapshot *s)
 		jout__put(&o, "comm", jout__comm(t->comm));
 		jout__put(&o, "workers_bounded_max", jout__u64(t->workers_bounded_max));
 		jout__put(&o, "workers_unbounded_max", jout__u64(t->workers_unbounded_max));
+		jout__put(&o, "bounded_limit", jout__u64_if(t->bounded_limit != 0, t->bounded_limit));
+		jout__put(&o, "unbounded_limit", jout__u64_if(t->unbounded_limit != 0, t->unbounded_limit));
 		jout__add(&list, o);
 	}
 	return list;

@@ -135,6 +135,8 @@ static json_t *ring_stats__json(const struct snapshot *s, const struct ring_stat
 	jout__put(&o, "flags", one ? flags__json(r->setup_flags) : json_null());
 	jout__put(&o, "state", one ? state__json(s, r) : json_null());
 	jout__put(&o, "created_in_window", one ? created_in_window__json(s, r) : json_null());
+	jout__put(&o, "one_submitter",
+		r->submitters ? json_boolean(r->submitters == SUBMITTERS_ONE) : json_null());
 	jout__put(&o, "sq_thread", sq_thread__json(r));
 	jout__put(&o, "cq_depth_max",
 		jout__u64_if(one && snapshot__knows(s, RS_F_COMPLETE), r->cq_depth_max));

@@ -315,6 +315,11 @@ const struct feature_state *session__features(const struct session *s)
 	return s->plan.state;
 }
 
+uint32_t session__setup_flags(const struct session *s)
+{
+	return s->setup_flags;
+}
+
 const struct session_maps *session__maps(const struct session *s)
 {
 	return &s->maps;

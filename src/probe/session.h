@@ -79,6 +79,8 @@ void session__freeze(struct session *s);
 void session__close(struct session *s);
 
 const struct feature_state *session__features(const struct session *s);
+/* Those of IORING_SETUP_COOP_TASKRUN, SINGLE_ISSUER, DEFER_TASKRUN that this kernel knows. */
+uint32_t session__setup_flags(const struct session *s);
 const struct session_maps *session__maps(const struct session *s);
 const struct session_tables *session__tables(const struct session *s);
 const struct rs_global *session__global(const struct session *s);
@@ -108,6 +110,9 @@ uint32_t session__rings_high_water(const struct session *s);
 
 /* How long CQEs of the ring at idx lay there. 0 or negative errno. */
 int session__read_reaped(const struct session *s, uint32_t idx, struct rs_reaped *ret);
+
+/* What the slow path knows of the slots of a group. 0 or negative errno. */
+int session__read_cold(const struct session *s, uint32_t group, struct rs_cold_group *ret);
 
 /* A series of a stage. 0 or negative errno. */
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret);

@@ -345,6 +345,25 @@ static int load(const struct loading *l, char *errmsg, size_t errsize)
 	}
 }
 
+/* A flag is known by what came into the kernel along with it. */
+static uint32_t setup_flags_of(const struct btf *btf)
+{
+	static const struct {
+		const char *field;
+		uint32_t flag;
+	} rows[] = {
+		{ "io_ring_ctx.notify_method", 1u << 8 },   /* COOP_TASKRUN */
+		{ "io_ring_ctx.submitter_task", 1u << 12 }, /* SINGLE_ISSUER */
+		{ "io_ring_ctx.work_llist", 1u << 13 },	    /* DEFER_TASKRUN */
+	};
+	uint32_t flags = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (kernel__has_fields(btf, rows[i].field))
+			flags |= rows[i].flag;
+	return flags;
+}
+
 int session__load(struct session *s, const struct session_options *o, char *errmsg, size_t errsize)
 {
 	struct loading l = { .s = s, .o = o };
@@ -359,6 +378,7 @@ int session__load(struct session *s, const struct session_options *o, char *errm
 		return err;
 	}
 	l.btf = btf;
+	s->setup_flags = setup_flags_of(btf);
 	err = kallsyms__read(&l.syms);
 	if (err)
 		snprintf(errmsg, errsize, "can't read /proc/kallsyms: %s", strerror(-err));

@@ -27,6 +27,7 @@ struct session {
 	double unwatched_ns; /* what a NOP takes without our programs; 0: not known */
 	struct cost_rates rates;
 	bool rates_known;
+	uint32_t setup_flags;
 	bool no_watch; /* the kernel refuses the programs that it takes */
 	uint32_t sample;
 	char *log; /* what libbpf said */

@@ -220,6 +220,11 @@ int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *r
 	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_series), &idx, ret) ? -errno : 0;
 }
 
+int session__read_cold(const struct session *s, uint32_t group, struct rs_cold_group *ret)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_cold), &group, ret) ? -errno : 0;
+}
+
 /* The main series of an opcode and those of its stages. */
 static int recycle_op(struct session *s, const struct rs_ring *r, uint32_t op)
 {

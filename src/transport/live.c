@@ -172,6 +172,7 @@ static void describe(const struct live *l, struct snapshot *s)
 	s->start_unix_ns = l->start_unix_ns;
 	s->duration_ns = live__now_ns(l) - l->start_ns;
 	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	s->setup_flags = session__setup_flags(l->s);
 	s->cpus = cpus > 0 ? (unsigned int)cpus : 1;
 }
 

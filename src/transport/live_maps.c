@@ -237,7 +237,9 @@ int live_maps__tasks(const struct session *s, struct snapshot *snap)
 			.pid_host = w.pid != w.pid_here ? w.pid : 0,
 			.tid_host = tid != w.tid_here ? tid : 0,
 			.workers_bounded_max = w.bounded_max,
-			.workers_unbounded_max = w.unbounded_max };
+			.workers_unbounded_max = w.unbounded_max,
+			.bounded_limit = w.bounded_limit,
+			.unbounded_limit = w.unbounded_limit };
 		memcpy(t->comm, w.comm, sizeof(t->comm));
 		t->comm[sizeof(t->comm) - 1] = '\0';
 	}

@@ -118,6 +118,9 @@ static int read_ops(const struct session *s, const struct rs_ring *r, const stru
 		memcpy(o->c, se->c, sizeof(o->c));
 		o->lat = se->lat;
 		o->in_flight = c->in_flight[idx];
+		err = op_times__add(&o->kin[OP_TIMES_AGE], c->ages[idx]);
+		if (err)
+			return err;
 		o->c[RS_SC_SILENT] = c->silent[idx];
 		o->c[RS_SC_OVERFLOWED] = c->overflowed[idx];
 		err = read_kin(s, se, o);
@@ -223,6 +226,8 @@ static void end_silently(struct ring_stats *r)
 			 came = c[RS_SC_SUBMITTED] + c[RS_SC_AT_ATTACH] + c[RS_SC_UNTRACKED];
 
 		r->ops[i].in_flight = 0;
+		free(r->ops[i].kin[OP_TIMES_AGE]);
+		r->ops[i].kin[OP_TIMES_AGE] = NULL;
 		if (came > c[RS_SC_COMPLETED])
 			c[RS_SC_SILENT] = came - c[RS_SC_COMPLETED];
 	}
@@ -265,6 +270,8 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	ret->setup_flags = r->setup_flags;
 	ret->cq_depth_max = r->cq_depth_max;
 	ret->sq_dropped = r->sq_dropped - r->sq_dropped_base;
+	if (r->issuer)
+		ret->submitters = r->issuers ? SUBMITTERS_SEVERAL : SUBMITTERS_ONE;
 	ret->created_in_window = r->flags & RS_RING_CREATED_IN_WINDOW;
 	memcpy(ret->c, r->c, sizeof(ret->c));
 	ret->c[RS_RC_OVERFLOW_ENDS] -= gone;
@@ -374,7 +381,7 @@ bool live_rings__dying(const struct live *l)
 
 	for (i = 1; i < t->n_rings && !dying; i++)
 		dying = state_in_table(&t->rings[i]) == RS_RING_CLOSING;
-	if (!dying || slot_counts__take(l->s, &c))
+	if (!dying || slot_counts__take(l->s, 0, &c))
 		return false;
 	for (i = 1, dying = false; i < t->n_rings && !dying; i++)
 		dying = state_in_table(&t->rings[i]) == RS_RING_CLOSING &&
@@ -389,7 +396,7 @@ int live_rings__read(struct live *l, struct snapshot *s)
 	struct slot_counts c;
 	int err;
 
-	err = slot_counts__take(l->s, &c);
+	err = slot_counts__take(l->s, live__now_ns(l), &c);
 	if (err)
 		return err;
 	err = read_each(l, &c, s);
@@ -512,7 +519,7 @@ int live_rings__retire(struct live *l)
 		free(ended);
 		return 0;
 	}
-	err = slot_counts__take(l->s, &c);
+	err = slot_counts__take(l->s, 0, &c);
 	if (err) {
 		free(ended);
 		return err;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "slots.h"
+#include "agg.h"
 #include "named.h"
 #include "place.h"
 
@@ -84,14 +85,58 @@ static void count_in_flight(struct slot_counts *c, uint32_t series, uint32_t rin
 	c->ring_in_flight[ring]++;
 }
 
-static void count_group(const struct session_tables *t, uint32_t group, struct overflow_list *l,
+/* The slots of a group, as they were at a moment; what is read of them once it is needed. */
+struct group_reader {
+	const struct session *s;
+	uint32_t group;
+	uint64_t now_ns; /* 0: ages are of no interest */
+	bool has_cold;
+	struct rs_cold_group cold;
+};
+
+/* Whether it is in flight for long, and waits for nothing but its own work as far as that is known. */
+static bool should_run(struct group_reader *r, unsigned int i, const struct rs_hot *slot)
+{
+	/* that it ended without a CQE would not be known yet */
+	const uint16_t unsure = RS_SLOT_CQE_SKIP | RS_SLOT_LINKED | RS_SLOT_MULTI;
+
+	if (!slot->submit_ns || (slot->flags & unsure) || slot->submit_ns + SLOT_AGE_MIN_NS > r->now_ns)
+		return false;
+	if (!(slot->flags & RS_SLOT_STAGED))
+		return true;
+	if (!r->has_cold && session__read_cold(r->s, r->group, &r->cold))
+		return false;
+	r->has_cold = true;
+	return r->cold.s[i].stage != RS_ST_ARMED && r->cold.s[i].stage != RS_ST_LINK;
+}
+
+static int count_age(const struct rs_hot *slot, uint64_t now_ns, struct slot_counts *c)
+{
+	uint64_t age_ns = now_ns - slot->submit_ns;
+	struct op_times **t = &c->ages[slot->series];
+
+	if (!*t) {
+		*t = calloc(1, sizeof(**t));
+		if (!*t)
+			return -ENOMEM;
+		(*t)->lat.min_ns = UINT64_MAX;
+	}
+	rs_lat_add(&(*t)->lat, age_ns, 0);
+	return 0;
+}
+
+static int count_group(const struct session *s, uint32_t group, uint64_t now_ns, struct overflow_list *l,
 	struct slot_counts *c)
 {
+	struct group_reader r = { .s = s, .group = group, .now_ns = now_ns };
+	const struct session_tables *t = session__tables(s);
 	struct rs_hot copy[RS_GROUP];
+	uint64_t before;
 	unsigned int i;
+	int err = 0;
 
 	memcpy(copy, t->hot[group].s, sizeof(copy));
-	for (i = 0; i < RS_GROUP; i++) {
+	for (i = 0; i < RS_GROUP && !err; i++) {
 		const struct rs_hot *slot = &copy[i];
 		uint32_t idx = RS_RING_IDX(slot->ring_uid);
 
@@ -100,6 +145,7 @@ static void count_group(const struct session_tables *t, uint32_t group, struct o
 		/* its ring has been read out and its entry given to another */
 		if (t->rings[idx].uid != slot->ring_uid)
 			continue;
+		before = c->in_flight[slot->series];
 		if (slot->flags & RS_SLOT_REJECTED)
 			c->rejected_overflowed[idx] += take_overflow(l, slot);
 		else if (take_overflow(l, slot))
@@ -108,7 +154,10 @@ static void count_group(const struct session_tables *t, uint32_t group, struct o
 			c->silent[slot->series]++;
 		else
 			count_in_flight(c, slot->series, idx);
+		if (c->in_flight[slot->series] != before && should_run(&r, i, slot))
+			err = count_age(slot, now_ns, c);
 	}
+	return err;
 }
 
 static void take_series(const struct session_tables *t, struct slot_counts *c)
@@ -122,11 +171,13 @@ static void take_series(const struct session_tables *t, struct slot_counts *c)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
-int slot_counts__take(const struct session *s, struct slot_counts *ret)
+int slot_counts__take(const struct session *s, uint64_t now_ns, struct slot_counts *ret)
 {
 	const struct session_tables *t = session__tables(s);
 	struct slot_counts c = {
 		.in_flight = calloc(t->n_series, sizeof(uint64_t)),
+		.n_series = t->n_series,
+		.ages = calloc(t->n_series, sizeof(*c.ages)),
 		.ring_in_flight = calloc(t->n_rings, sizeof(uint64_t)),
 		.silent = calloc(t->n_series, sizeof(uint64_t)),
 		.overflowed = calloc(t->n_series, sizeof(uint64_t)),
@@ -137,12 +188,13 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 	uint32_t g;
 	int err = -ENOMEM;
 
-	if (c.in_flight && c.ring_in_flight && c.silent && c.overflowed && c.unnamed && c.rejected_overflowed)
+	if (c.in_flight && c.ages && c.ring_in_flight && c.silent && c.overflowed && c.unnamed &&
+		c.rejected_overflowed)
 		err = read_overflows(s, &l);
 	if (!err)
 		take_series(t, &c);
 	for (g = 0; !err && g < t->n_groups; g++)
-		count_group(t, g, &l, &c);
+		err = count_group(s, g, now_ns, &l, &c);
 	free(l.o);
 	err = err ? err : named__count(s, &c);
 	if (err)
@@ -154,6 +206,9 @@ int slot_counts__take(const struct session *s, struct slot_counts *ret)
 
 void slot_counts__free(struct slot_counts *c)
 {
+	for (size_t i = 0; c->ages && i < c->n_series; i++)
+		free(c->ages[i]);
+	free(c->ages);
 	free(c->in_flight);
 	free(c->ring_in_flight);
 	free(c->silent);

@@ -28,10 +28,11 @@ TOTALS = {key: (COUNT, UNKNOWN) for key in (
     "in_flight_at_attach", "submitted", "completed", "silent", "in_flight", "rejected", "sq_dropped",
     "errors", "punted", "poll_armed", "cqes_multishot", "cqes_aux", "notifs", "cq_overflows", "cq_dropped",
     "short_writes", "batches", "waits", "bytes", "enters", "enter_ns", "buffer_imports", "wq_queued",
-    "wq_queue_ns")} | {"batch_mean": (NUMBER, UNKNOWN)}
+    "wq_queue_ns", "drained", "wq_hashed", "canceled_at_exit", "canceled_at_close", "notifs_copied")} | {"batch_mean": (NUMBER, UNKNOWN)}
 RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_pid": (COUNT, UNKNOWN),
         "comm": TEXT, "cgroup": (TEXT, UNKNOWN), "fd": (COUNT, UNKNOWN),
         "sq_entries": COUNT, "cq_entries": COUNT, "flags": [TEXT], "state": TEXT, "created_in_window": FLAG,
+        "one_submitter": (FLAG, UNKNOWN),
         "sq_thread": ({"tid": COUNT, "cpu_pct": (NUMBER, UNKNOWN)}, UNKNOWN), "cq_depth_max": COUNT,
         "reap": (REAP, UNKNOWN),
         "totals": TOTALS, "ops": [OP]}
@@ -52,7 +53,8 @@ REPORT = {
                                "extras_missed"), COUNT),
     "totals": TOTALS, "rings": [RING], "rings_other": ({"n_rings": COUNT, "totals": TOTALS}, UNKNOWN),
     "tasks": [{"pid": COUNT, "tid": COUNT, "host_pid": (COUNT, UNKNOWN), "host_tid": (COUNT, UNKNOWN),
-               "comm": TEXT, "workers_bounded_max": COUNT, "workers_unbounded_max": COUNT}],
+               "comm": TEXT, "workers_bounded_max": COUNT, "workers_unbounded_max": COUNT,
+               "bounded_limit": (COUNT, UNKNOWN), "unbounded_limit": (COUNT, UNKNOWN)}],
     "ops": [OP], "files": [{}],
     "registers": [{"op": TEXT, "count": COUNT, "errors": COUNT, "stacks": [TEXT],
                    "latency_ns": ({"count": COUNT, "sum": COUNT, "max": (COUNT, UNKNOWN)}, UNKNOWN)}],

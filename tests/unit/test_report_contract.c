@@ -85,7 +85,7 @@ static void test_contract_keys(void **state)
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
 		"id pid pid_in_namespace host_pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
-		"sq_thread cq_depth_max reap totals ops");
+		"one_submitter sq_thread cq_depth_max reap totals ops");
 	assert_keys(at(j, "rings.1.sq_thread"), "tid cpu_pct");
 	assert_keys(at(j, "rings.1.reap"),
 		"how count lag_ns lower_ns upper_ns unreaped unreaped_ns cq_depth_mean");
@@ -96,7 +96,8 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "rings_other"), "n_rings totals");
 	assert_counter_keys(at(j, "rings_other.totals"), totals_keys);
 	assert_keys(at(j, "tasks.0"),
-		"pid tid host_pid host_tid comm workers_bounded_max workers_unbounded_max");
+		"pid tid host_pid host_tid comm workers_bounded_max workers_unbounded_max bounded_limit "
+		"unbounded_limit");
 	assert_counter_keys(at(j, "ops.0"), op_keys);
 	assert_keys(at(j, "ops.0.punted_by"), "asked opcode drain unwanted");
 	assert_keys(at(j, "ops.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");
