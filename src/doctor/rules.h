@@ -77,6 +77,10 @@ double rule__pct(uint64_t part, uint64_t whole);
 /* Events a second over the snapshot's window, 0 if it has no length. */
 double rule__per_s(const struct snapshot *s, uint64_t n);
 
+/* The ring that has nearly all that value() finds in an opcode summed over rings, 0: none has. */
+uint32_t rule__main_ring(const struct snapshot *s, const struct op_stats *sum,
+	uint64_t (*value)(const struct op_stats *o));
+
 /* A ring that a rule fires on. */
 struct ring_hit {
 	const struct ring_stats *ring;
