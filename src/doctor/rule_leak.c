@@ -18,6 +18,8 @@ static bool may_wait(unsigned int op)
 	case OPC_RECVMSG:
 	case OPC_RECV_ZC:
 	case OPC_READ_MULTISHOT:
+	case OPC_SPLICE:
+	case OPC_TEE:
 	case OPC_EPOLL_WAIT:
 	case OPC_URING_CMD:
 	case OPC_URING_CMD128:

@@ -17,6 +17,7 @@ enum threshold_index { WORKERS_MANY, WORKERS_WARN_MANY, WORKERS_MIN_QUEUE_FACTOR
 struct load {
 	uint64_t punted;
 	double wq_ns;
+	uint64_t span_ns; /* of its ring that was there longest */
 	size_t n_rings;
 	uint32_t ring; /* the last of them */
 };
@@ -25,6 +26,8 @@ static void add_load(const struct ring_stats *ring, struct load *l)
 {
 	l->n_rings++;
 	l->ring = ring->id;
+	if (ring->alive_ns > l->span_ns)
+		l->span_ns = ring->alive_ns;
 	for (size_t i = 0; i < ring->n_ops; i++) {
 		const struct op_stats *o = &ring->ops[i];
 
@@ -97,7 +100,7 @@ static double queue_of(const struct rule *r, const struct snapshot *s, const str
 	const struct kind *k, const struct load *l)
 {
 	uint64_t workers = (uint64_t)t->workers_bounded_max + t->workers_unbounded_max;
-	double queue = s->duration_ns ? l->wq_ns / (double)s->duration_ns : 0;
+	double queue = l->span_ns ? l->wq_ns / (double)l->span_ns : 0;
 
 	if (!k->limit || k->workers < k->limit || !is_only_task(s, t))
 		return 0;
@@ -160,7 +163,7 @@ const struct rule rule_workers = {
 		{ "workers_max", "most workers of the kind at a time" },
 		{ "limit", "as many there may be" },
 		{ "punted", "requests that the process gave to io-wq, but those that wait for their file's turn" },
-		{ "in_wq_mean", "those of them that were with io-wq, on average over the window" },
+		{ "in_wq_mean", "those of them that were with io-wq, on average over the time that its rings were there" },
 	},
 	.eval = eval,
 };

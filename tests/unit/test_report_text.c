@@ -239,13 +239,11 @@ static void test_extras(void **state)
 static void test_findings(void **state)
 {
 	struct fab f = fab__new();
-	char *text, all[64], but_one[128];
+	char *text, all[64], but_one[64];
 
 	(void)state;
 	snprintf(all, sizeof(all), "\n\nNo findings. %zu rules checked.\n", doctor_n_rules);
-	snprintf(but_one, sizeof(but_one),
-		"\n%zu rules checked.\nNot checked: PUNT (cannot observe punt: no such event).\n",
-		doctor_n_rules - 1);
+	snprintf(but_one, sizeof(but_one), "\n%zu rules checked.\nNot checked: PUNT (", doctor_n_rules - 1);
 	fab__healthy(&f);
 	text = render(&f);
 	assert_has(text, all);

@@ -68,7 +68,7 @@ static void near_misses(void **state)
 
 static void healthy(void **state)
 {
-	static const unsigned int waits[] = { 6, 11, 13, 16, 18, 27, 51, 59 };
+	static const unsigned int waits[] = { 6, 11, 13, 16, 18, 27, 30, 51, 59 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {

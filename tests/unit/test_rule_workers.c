@@ -20,6 +20,7 @@ static struct snapshot *punting(uint32_t workers, uint32_t limit, double depth)
 	struct op_stats *o = sample__op(r, OP_READ);
 
 	r->pid = 70;
+	r->alive_ns = 1000000000;
 	r->c[RS_RC_BATCHES] = 1;
 	o->c[RS_SC_SUBMITTED] = o->c[RS_SC_COMPLETED] = 1000;
 	o->c[RS_SC_PUNT_ASKED] = o->c[RS_SC_WQ_TIMED] = 1000;
@@ -113,9 +114,9 @@ static void unknown(void **state)
 
 	(void)state;
 	assert_needs(s, ID, RS_F_PUNT);
-	s->duration_ns = 0;
+	s->rings[0].alive_ns = 0;
 	assert_silent(s, ID);
-	s->duration_ns = 1000000000;
+	s->rings[0].alive_ns = 1000000000;
 	/* which of two tasks of the process gave what is not known */
 	s->tasks[1] = s->tasks[0];
 	s->tasks[1].tid = 71;

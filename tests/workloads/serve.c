@@ -9,6 +9,9 @@
  *   run N      N NOPs on the last ring, to their end
  *   hold N     N reads that stay in flight
  *   release    let the held reads end
+ *   stuck N    N reads that hang in a worker
+ *   pass MS    let that much time pass
+ *   unstick    let them end
  *   load       from now on, a thread keeps a ring of its own busy
  *   turns N    wait until it has gone round N more times
  *   unload     stop it; its requests end first
@@ -17,6 +20,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
+#include "serve_stuck.h"
 #include "work.h"
 
 #define RINGS 8
@@ -30,6 +34,7 @@ struct serve {
 	unsigned int n_rings;
 	int sv[2];
 	uint64_t held;
+	struct stuck stuck;
 	struct tally *load_tally; /* NULL: no load */
 	pthread_t load_thread;
 	pthread_mutex_t lock;
@@ -122,6 +127,27 @@ static void do_release(struct serve *s, uint64_t n)
 	s->held = 0;
 	for (unsigned int i = 0; i < s->n_rings; i++)
 		wring__drain(&s->rings[i]);
+}
+
+static void do_stuck(struct serve *s, uint64_t n)
+{
+	stuck__add(&s->stuck, last_ring(s), n);
+}
+
+static void do_pass(struct serve *s, uint64_t ms)
+{
+	struct timespec t = { .tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	(void)s;
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+static void do_unstick(struct serve *s, uint64_t n)
+{
+	(void)n;
+	stuck__end(&s->stuck);
+	wring__drain(last_ring(s));
 }
 
 /* NOPs, NOPs on workers and parked reads, never waiting for all of them. */
@@ -225,6 +251,9 @@ static const struct command {
 	{ "run", do_run },
 	{ "hold", do_hold },
 	{ "release", do_release },
+	{ "stuck", do_stuck },
+	{ "pass", do_pass },
+	{ "unstick", do_unstick },
 	{ "load", do_load },
 	{ "turns", do_turns },
 	{ "unload", do_unload },
@@ -263,6 +292,8 @@ int main(void)
 		;
 	if (s.held)
 		do_release(&s, 0);
+	if (s.stuck.n)
+		do_unstick(&s, 0);
 	if (s.load_tally)
 		do_unload(&s, 0);
 	for (unsigned int i = 0; i < s.n_rings; i++)
