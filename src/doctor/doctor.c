@@ -154,6 +154,12 @@ static int worst_first(const void *a, const void *b)
 	return x->ring < y->ring ? -1 : x->ring > y->ring;
 }
 
+void diagnosis__sort(struct diagnosis *d)
+{
+	if (d->n_findings)
+		qsort(d->findings, d->n_findings, sizeof(*d->findings), worst_first);
+}
+
 int doctor__run(const struct snapshot *s, const struct threshold_settings *settings, struct diagnosis *ret)
 {
 	struct diagnosis d = { 0 };
@@ -166,8 +172,7 @@ int doctor__run(const struct snapshot *s, const struct threshold_settings *setti
 	}
 	if (err)
 		diagnosis__free(&d);
-	if (d.n_findings)
-		qsort(d.findings, d.n_findings, sizeof(*d.findings), worst_first);
+	diagnosis__sort(&d);
 	*ret = d;
 	return err;
 }

@@ -58,6 +58,8 @@ struct threshold_settings {
 /* Runs every rule over s; settings may be NULL. 0 or -ENOMEM; on failure *ret is empty. */
 int doctor__run(const struct snapshot *s, const struct threshold_settings *settings, struct diagnosis *ret);
 void diagnosis__free(struct diagnosis *d);
+/* Worst first. */
+void diagnosis__sort(struct diagnosis *d);
 
 const char *severity_name(enum severity s); /* "info", "warn", "crit" */
 /* 0 and *ret, or -EINVAL. */

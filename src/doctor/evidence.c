@@ -9,6 +9,16 @@ double rule__pct(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+double rule__limit(const struct rule *r, unsigned int threshold)
+{
+	return r->thresholds[threshold].value;
+}
+
+uint64_t rule__scaled(const struct snapshot *s, uint64_t n)
+{
+	return s->cost.sample > 1 ? n * s->cost.sample : n;
+}
+
 double rule__per_s(const struct snapshot *s, uint64_t n)
 {
 	return s->duration_ns ? (double)n * 1e9 / (double)s->duration_ns : 0;

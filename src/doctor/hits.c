@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Rings of one program that a rule fires on become one finding. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,34 @@ int ring_hits__report(const struct rule *r, const struct snapshot *s, struct rin
 		n -= g.n;
 	}
 	return err;
+}
+
+int rings__judge(const struct rule *r, const struct snapshot *s, ring_judge fires,
+	int (*report)(const struct hit_group *g, struct diagnosis *d), struct diagnosis *d)
+{
+	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
+	size_t n = 0;
+	int err;
+
+	if (!hits)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_rings + (s->others != NULL); i++) {
+		const struct ring_stats *ring = i < s->n_rings ? &s->rings[i] : s->others;
+
+		hits[n] = (struct ring_hit){ ring, SEVERITY_WARN, 0 };
+		n += fires(r, s, ring, &hits[n]);
+	}
+	err = ring_hits__report(r, s, hits, n, report, d);
+	free(hits);
+	return err;
+}
+
+int rule__skips_summed(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
+{
+	if (!s->others || !ring_stats__cqes(s->others))
+		return 0;
+	return diagnosis__not_checked(d, r->id, true,
+		"not on rings that are only summed: --max-report-rings");
 }
 
 const char *hit_group__whose(const struct hit_group *g, char buf[WHOSE_LEN])

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* OVERFLOW: CQEs that found the CQ ring full, and CQEs that were lost. */
-#include <errno.h>
-#include <stdlib.h>
-
+/* OVERFLOW: CQEs that found the CQ ring full. */
 #include "fmt.h"
 #include "rules.h"
 
-enum threshold_index { OVERFLOW_MIN_OVERFLOWS, OVERFLOW_CRIT_DROPPED };
+enum threshold_index { OVERFLOW_MIN_OVERFLOWS };
 
 /* A dropped CQE overflowed first. */
 static uint64_t overflows(const struct totals *t)
@@ -25,7 +22,7 @@ static uint64_t cqes(const struct ring_stats *r, const struct totals *t)
 static int report(const struct hit_group *g, struct diagnosis *d)
 {
 	const struct ring_stats *worst = g->hits[0].ring;
-	char whose[WHOSE_LEN], n[FMT_LEN], all[FMT_LEN], pct[FMT_LEN], lost[FMT_LEN];
+	char whose[WHOSE_LEN], n[FMT_LEN], all[FMT_LEN], pct[FMT_LEN];
 	struct finding f = hit_group__finding(g);
 	struct totals sum = { 0 }, t;
 	json_t *e = json_object();
@@ -49,48 +46,29 @@ static int report(const struct hit_group *g, struct diagnosis *d)
 	fmt_count(n, (double)overflows(&sum));
 	fmt_count(all, (double)total);
 	fmt_pct(pct, (double)overflows(&sum), (double)total);
-	if (sum.cq_dropped)
-		return diagnosis__add(d, &f, e, "%s: %s of %s CQEs (%s) found the CQ full, and %s are lost",
-			hit_group__whose(g, whose), n, all, pct, fmt_count(lost, (double)sum.cq_dropped));
 	return diagnosis__add(d, &f, e, "%s: %s of %s CQEs (%s) found the CQ full",
 		hit_group__whose(g, whose), n, all, pct);
 }
 
-/* Appends ring to hits if it overflowed; returns the new number of hits. */
-static size_t look(const struct rule *r, const struct ring_stats *ring, struct ring_hit *hits, size_t n)
+static bool fires(const struct rule *r, const struct snapshot *s, const struct ring_stats *ring,
+	struct ring_hit *ret_hit)
 {
 	struct totals t = ring_stats__totals(ring);
-	enum severity severity = SEVERITY_WARN;
 
-	if ((double)overflows(&t) < r->thresholds[OVERFLOW_MIN_OVERFLOWS].value)
-		return n;
-	if ((double)t.cq_dropped >= r->thresholds[OVERFLOW_CRIT_DROPPED].value)
-		severity = SEVERITY_CRIT;
-	hits[n] = (struct ring_hit){ ring, severity, overflows(&t) };
-	return n + 1;
+	(void)s;
+	ret_hit->weight = overflows(&t);
+	return (double)overflows(&t) >= rule__limit(r, OVERFLOW_MIN_OVERFLOWS);
 }
 
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
-	struct ring_hit *hits = calloc(s->n_rings + 1, sizeof(*hits));
-	size_t n = 0;
-	int err;
-
-	if (!hits)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_rings; i++)
-		n = look(r, &s->rings[i], hits, n);
-	if (s->others)
-		n = look(r, s->others, hits, n);
-	err = ring_hits__report(r, s, hits, n, report, d);
-	free(hits);
-	return err;
+	return rings__judge(r, s, fires, report, d);
 }
 
 const struct rule rule_overflow = {
 	.id = "OVERFLOW",
 	.what = "completions found the CQ ring full",
-	.severity = "warn; crit where CQEs were lost (crit_dropped)",
+	.severity = "warn",
 	.advice = "Make the CQ as large as the CQEs that can be outstanding "
 		  "(IORING_SETUP_CQSIZE; the default is twice the SQ), reap all CQEs that are "
 		  "there each time, and bound what can complete between two reaps: requests in "
@@ -99,8 +77,6 @@ const struct rule rule_overflow = {
 	.thresholds = {
 		[OVERFLOW_MIN_OVERFLOWS] = { "min_overflows", "CQEs", 1,
 			"a CQ of the right size never overflows" },
-		[OVERFLOW_CRIT_DROPPED] = { "crit_dropped", "CQEs", 1,
-			"the application never learns how that request ended" },
 	},
 	.evidence = {
 		{ "cq_overflows", "CQEs that found the CQ full" },

@@ -74,6 +74,10 @@ void evidence__string(json_t **e, const char *name, const char *v);
 
 /* 100 * part / whole, 0 if whole is 0. */
 double rule__pct(uint64_t part, uint64_t whole);
+/* The value of a threshold, by its index. */
+double rule__limit(const struct rule *r, unsigned int threshold);
+/* What n timed requests had is taken for so much of all. */
+uint64_t rule__scaled(const struct snapshot *s, uint64_t n);
 /* Events a second over the snapshot's window, 0 if it has no length. */
 double rule__per_s(const struct snapshot *s, uint64_t n);
 
@@ -103,6 +107,16 @@ struct hit_group {
  */
 int ring_hits__report(const struct rule *r, const struct snapshot *s, struct ring_hit *hits, size_t n,
 	int (*report)(const struct hit_group *g, struct diagnosis *d), struct diagnosis *d);
+
+/* Whether a rule fires on a ring, and how; what it leaves of *ret_hit is the ring, warn, weight 0. */
+typedef bool (*ring_judge)(const struct rule *r, const struct snapshot *s, const struct ring_stats *ring,
+	struct ring_hit *ret_hit);
+
+/* Asks of every ring, last of those that are only summed (id 0), and reports as above. */
+int rings__judge(const struct rule *r, const struct snapshot *s, ring_judge fires,
+	int (*report)(const struct hit_group *g, struct diagnosis *d), struct diagnosis *d);
+/* For rules that ask for what a sum of rings does not have: says so if there is one with CQEs. 0 or -ENOMEM. */
+int rule__skips_summed(const struct rule *r, const struct snapshot *s, struct diagnosis *d);
 
 #define WHOSE_LEN 64
 /* The subject of a title: "ring 3", "5 rings (worst: ring 3)", "unlisted rings". */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Asking the doctor in tests, and snapshots of programs that do something wrong. Include cmocka.h first. */
+/*
+ * Asking the doctor in tests, and snapshots of programs that do something wrong. Include cmocka.h first.
+ * With RULE_UNDER_TEST all is about that rule.
+ */
 #ifndef RINGSIDE_TEST_DIAGNOSIS_H
 #define RINGSIDE_TEST_DIAGNOSIS_H
 
@@ -30,6 +33,31 @@ static inline void assert_evidence_is_described(const struct finding *f)
 	}
 }
 
+#ifdef RULE_UNDER_TEST
+/* A test of one rule has nothing to say about what others find in its snapshots. */
+static inline void leave_out_others(struct diagnosis *d)
+{
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < d->n_findings; i++) {
+		if (!strcmp(d->findings[i].rule, RULE_UNDER_TEST)) {
+			d->findings[n++] = d->findings[i];
+			continue;
+		}
+		free(d->findings[i].title);
+		json_decref(d->findings[i].evidence);
+	}
+	for (size_t i = 0; i < d->n_not_checked; i++) {
+		if (!strcmp(d->not_checked[i].rule, RULE_UNDER_TEST))
+			d->not_checked[k++] = d->not_checked[i];
+		else
+			free(d->not_checked[i].why);
+	}
+	d->n_findings = n;
+	d->n_not_checked = k;
+}
+#endif
+
 static inline struct diagnosis diagnose(const struct snapshot *s)
 {
 	struct diagnosis d;
@@ -37,7 +65,44 @@ static inline struct diagnosis diagnose(const struct snapshot *s)
 	assert_int_equal(doctor__run(s, NULL, &d), 0);
 	for (size_t i = 0; i < d.n_findings; i++)
 		assert_evidence_is_described(&d.findings[i]);
+#ifdef RULE_UNDER_TEST
+	leave_out_others(&d);
+#endif
 	return d;
+}
+
+/* The first finding of this rule; what it could not check. NULL: there is none. */
+static inline const struct finding *diagnosis__find(const struct diagnosis *d, const char *rule)
+{
+	for (size_t i = 0; i < d->n_findings; i++)
+		if (!strcmp(d->findings[i].rule, rule))
+			return &d->findings[i];
+	return NULL;
+}
+
+static inline const struct not_checked *diagnosis__gap(const struct diagnosis *d, const char *rule)
+{
+	for (size_t i = 0; i < d->n_not_checked; i++)
+		if (!strcmp(d->not_checked[i].rule, rule))
+			return &d->not_checked[i];
+	return NULL;
+}
+
+/* The only finding of this rule, NULL: there is none; *d is to be freed. */
+static inline const struct finding *finding_of(const struct snapshot *s, const char *rule,
+	struct diagnosis *d)
+{
+	*d = diagnose(s);
+	return diagnosis__find(d, rule);
+}
+
+static inline bool finds(const struct snapshot *s, const char *rule)
+{
+	struct diagnosis d;
+	bool found = finding_of(s, rule, &d);
+
+	diagnosis__free(&d);
+	return found;
 }
 
 static inline void assert_healthy(const struct snapshot *s)

@@ -138,7 +138,7 @@ static void evidence_never_lies_about_its_failure(void **state)
 	assert_null(e);
 }
 
-/* Four findings: crit, two warns of different weight, info. */
+/* Crit, warns of different weight, info, and what is about ringside. */
 static struct snapshot *everything_wrong(void)
 {
 	struct snapshot *s = punted_reads(40000, 3000);
@@ -151,27 +151,52 @@ static struct snapshot *everything_wrong(void)
 	r = sample__ring(s, 4);
 	r->pid = 2;
 	r->c[RS_RC_CQ_OVERFLOWS] = r->c[RS_RC_CQ_DROPPED] = 2;
+	s->fidelity.missed = 1000000;
 	return s;
 }
 
 static void worst_come_first(void **state)
 {
+	static const struct {
+		const char *rule;
+		enum severity severity;
+		uint32_t ring;
+	} want[] = { { "CQE-DROPPED", SEVERITY_CRIT, 4 }, { "PUNT", SEVERITY_WARN, 1 },
+		{ "OVERFLOW", SEVERITY_WARN, 3 }, { "OVERFLOW", SEVERITY_WARN, 4 },
+		{ "BATCH", SEVERITY_INFO, 2 }, { "FIDELITY", SEVERITY_WARN, 0 } };
 	struct snapshot *s = everything_wrong();
 	struct diagnosis d = diagnose(s);
 
 	(void)state;
-	assert_int_equal(d.n_findings, 4);
-	assert_int_equal(d.findings[0].severity, SEVERITY_CRIT);
-	assert_string_equal(d.findings[0].rule, "OVERFLOW");
-	assert_int_equal(d.findings[0].ring, 4);
-	assert_string_equal(d.findings[1].rule, "PUNT");
-	assert_int_equal(d.findings[1].severity, SEVERITY_WARN);
-	assert_string_equal(d.findings[2].rule, "OVERFLOW");
-	assert_int_equal(d.findings[2].severity, SEVERITY_WARN);
-	assert_string_equal(d.findings[3].rule, "BATCH");
-	assert_int_equal(d.findings[3].severity, SEVERITY_INFO);
+	assert_int_equal(d.n_findings, 6);
+	for (size_t i = 0; i < d.n_findings; i++) {
+		assert_string_equal(d.findings[i].rule, want[i].rule);
+		assert_int_equal(d.findings[i].severity, want[i].severity);
+		assert_int_equal(d.findings[i].ring, want[i].ring);
+		assert_int_equal(d.findings[i].never_gates, i == 5);
+	}
 	diagnosis__free(&d);
 	sample__free(s);
+}
+
+/* A finding whose time is known stands by that, others by a microsecond a request. */
+static void dearest_come_first(void **state)
+{
+	static const struct finding protos[] = {
+		{ .rule = "A", .weight = 10 },
+		{ .rule = "B", .weight = 1, .time_ns = 10001 },
+		{ .rule = "C", .weight = 1000, .time_ns = 9999 },
+	};
+	struct diagnosis d = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(diagnosis__add(&d, &protos[i], json_object(), "x"), 0);
+	diagnosis__sort(&d);
+	assert_string_equal(d.findings[0].rule, "B");
+	assert_string_equal(d.findings[1].rule, "A");
+	assert_string_equal(d.findings[2].rule, "C");
+	diagnosis__free(&d);
 }
 
 /* Of equal findings the order is the same each time: by rule, then by opcode, then by ring. */
@@ -249,6 +274,7 @@ int main(void)
 		cmocka_unit_test(adding_a_finding),
 		cmocka_unit_test(evidence_never_lies_about_its_failure),
 		cmocka_unit_test(worst_come_first),
+		cmocka_unit_test(dearest_come_first),
 		cmocka_unit_test(equals_stand_in_a_fixed_order),
 		cmocka_unit_test(out_of_memory_leaves_nothing),
 	};

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#define RULE_UNDER_TEST "BATCH"
 #include "diagnosis.h"
 
 #define SETUP_SQPOLL (1u << 1)

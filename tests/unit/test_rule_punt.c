@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#define RULE_UNDER_TEST "PUNT"
 #include "diagnosis.h"
 
 static void punt_fires(void **state)

@@ -105,7 +105,7 @@ static void in_words(void **state)
 		s = text_of(r, 80);
 		if (longest_line(s) > 80)
 			fail_msg("%s: %zu columns", r->id, longest_line(s));
-		assert_null(strstr(s, "#"));
+		assert_null(strstr(s, "###"));
 		assert_non_null(strstr(s, "When to ignore it\n"));
 		for (size_t k = 0; k < rule__n_thresholds(r); k++)
 			assert_non_null(strstr(s, r->thresholds[k].name));

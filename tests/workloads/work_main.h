@@ -27,6 +27,7 @@ static inline const char *work_op_name(unsigned int op)
 		[IORING_OP_WRITE] = "WRITE",
 		[IORING_OP_SEND] = "SEND",
 		[IORING_OP_RECV] = "RECV",
+		[IORING_OP_PROVIDE_BUFFERS] = "PROVIDE_BUFFERS",
 		[IORING_OP_MSG_RING] = "MSG_RING",
 		[IORING_OP_SEND_ZC] = "SEND_ZC",
 		[63] = "NOP128",

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Rules about rings and results: what makes each speak, what just does not, and a healthy twin of the same load."""
+import dataclasses
+
+import truth
+from ringside import observe, rules, stat, workload
+from testing import Suite, check, check_equal, check_none
+
+MS = 1_000_000
+
+suite = Suite()
+
+
+@dataclasses.dataclass
+class Case:
+    """A workload on which a rule fires (or not), with these options of ringside's, and what it then says."""
+    name: str
+    workload: str
+    rule: str
+    fires: bool = True
+    ring: int | None = 1
+    op: str | None = None
+    severity: str | None = None  # None: it depends on the machine
+    evidence: dict = dataclasses.field(default_factory=dict)  # name -> number, or (least, most)
+    options: tuple = ()
+    # what may be found besides: workloads that submit one SQE at a time reach the rate of BATCH on fast machines
+    others: frozenset = frozenset({"BATCH"})
+
+    def run(self):
+        _, report, said = observe(self.workload, *self.options)
+        check_none(truth.mismatches(report, said))
+        found = [f for f in report["findings"] if f["rule"] == self.rule]
+        check_equal("other findings", rules(report) - {self.rule} - self.others, set())
+        if not self.fires:
+            check_equal("findings", found, [])
+            return
+        check_equal(f"findings of {self.rule}", len(found), 1)
+        finding, = found
+        check_equal("ring, op", (finding["ring"], finding["op"]), (self.ring, self.op))
+        if self.severity:
+            check_equal("severity", finding["severity"], self.severity)
+        for key, want in self.evidence.items():
+            least, most = want if isinstance(want, tuple) else (want, want)
+            got = finding["evidence"].get(key)
+            check(got is not None and least <= got <= most, f"{key} is {got}, not {want}: {finding}")
+
+
+ANY = (0, float("inf"))
+CASES = [
+    Case("cq-size", "sick pile", "CQ-SIZE", severity="info",
+         evidence={"cq_depth_max": 15, "cq_entries": 16, "cqes": 3000, "cqes_unbound": 0}),
+    Case("cq-size-near-miss", "sick pile --batch 14 --count 2996", "CQ-SIZE", fires=False),
+    Case("cq-size-few", "sick pile --count 990", "CQ-SIZE", fires=False),
+    Case("cq-size-healthy", "sick pile --batch 8", "CQ-SIZE", fires=False),
+
+    Case("reap-lag", "nops late --ms 6 --batch 4 --stray 1 --count 800", "REAP-LAG", severity="warn",
+         evidence={"lag_p50_ns": (5 * MS, float("inf")), "followed": (20, 1000), "unreaped": 0}),
+    Case("reap-lag-near-miss", "nops late --ms 6 --batch 4 --stray 1 --count 40", "REAP-LAG", fires=False),
+    Case("reap-lag-healthy", "nops late --ms 0 --batch 4 --stray 1 --count 800", "REAP-LAG", fires=False),
+    Case("reap-lag-unread", "nops unread --ms 1100", "REAP-LAG", severity="warn",
+         evidence={"unreaped": 8, "unreaped_ns": (1000 * MS, float("inf"))}),
+    Case("reap-lag-unread-near-miss", "nops unread --ms 1100 --batch 8",  "REAP-LAG", fires=False,
+         options=("--threshold=REAP-LAG.min_unread_ms=100000",)),
+
+    Case("sqpoll-idle", "sick polled --stray 1000 --ms 300", "SQPOLL-IDLE",
+         evidence={"sq_cpu_ns": (300 * MS, float("inf")), "sqes": ANY, "cpu_per_sqe_ns": (200_000, float("inf"))}),
+    Case("sqpoll-idle-near-miss", "sick polled --stray 150 --ms 300", "SQPOLL-IDLE", fires=False),
+    Case("sqpoll-idle-healthy", "nops storm --flags sqpoll", "SQPOLL-IDLE", fires=False),
+
+    Case("defer-tw", "sick deaf --ms 6 --flags defer", "DEFER-TW", op="RECV", severity="warn",
+         evidence={"delivered": 100, "deliver_p50_ns": (5 * MS, float("inf")), "deliver_pct": (50, 100)}),
+    Case("defer-tw-near-miss", "sick deaf --ms 6 --flags defer --count 99", "DEFER-TW", fires=False),
+    Case("defer-tw-healthy", "events poll --flags defer", "DEFER-TW", fires=False),
+
+    Case("delivery", "sick vfork --ms 6", "DELIVERY", op="RECV", severity="warn",
+         evidence={"delivered": 100, "deliver_p50_ns": (5 * MS, float("inf")), "deliver_pct": (50, 100)}),
+    Case("delivery-near-miss", "sick vfork --ms 6 --count 99", "DELIVERY", fires=False),
+    Case("delivery-healthy", "sick deaf --ms 6", "DELIVERY", fires=False, others=frozenset({"BATCH", "REAP-LAG"})),
+
+    Case("errors", "sick badfd --stray 100", "ERRORS", op="READ", severity="warn",
+         evidence={"failed": 100, "cqes": 10000, "failed_pct": 1}),
+    Case("errors-near-miss", "sick badfd --stray 101 --count 10100", "ERRORS", fires=False),
+    Case("errors-healthy", "sick badfd --stray 10000", "ERRORS", fires=False),
+    Case("refused", "sick refused --stray 100", "ERRORS", op="NOP", severity="warn",
+         evidence={"failed": 100, "sqes": 10000}),
+    Case("refused-near-miss", "sick refused --stray 101 --count 10100", "ERRORS", fires=False),
+
+    Case("nobufs", "sick nobufs --stray 100 --untimed", "NOBUFS", op="RECV", severity="warn",
+         evidence={"failed": 50, "cqes": 5000, "submitted": 5000}),
+    Case("nobufs-near-miss", "sick nobufs --stray 101 --count 5050 --untimed", "NOBUFS", fires=False),
+    Case("nobufs-healthy", "sick nobufs --stray 5000 --untimed", "NOBUFS", fires=False),
+
+    Case("eagain", "sick eagain --stray 10", "EAGAIN", op="RECV", severity="warn",
+         evidence={"failed": 500, "cqes": 5000}),
+    Case("eagain-near-miss", "sick eagain --stray 11", "EAGAIN", fires=False),
+    Case("eagain-healthy", "sick eagain --stray 5000", "EAGAIN", fires=False),
+
+    Case("short-io", "sick short --stray 100", "SHORT-IO", severity="warn",
+         evidence={"short_writes": 200, "writes": 20000}, others=frozenset({"BATCH", "PUNT"})),
+    Case("short-io-near-miss", "sick short --stray 101", "SHORT-IO", fires=False, others=frozenset({"BATCH", "PUNT"})),
+    Case("short-io-healthy", "sick short --stray 20000", "SHORT-IO", fires=False, others=frozenset({"BATCH", "PUNT"})),
+
+    Case("idle-ring", "sick idle --ms 300", "IDLE-RING", ring=2, severity="info",
+         evidence={"idle_ns": (200 * MS, float("inf")), "sq_entries": 8},
+         options=("--threshold=IDLE-RING.min_s=0.2",)),
+    Case("idle-ring-near-miss", "sick idle --ms 300", "IDLE-RING", fires=False,
+         options=("--threshold=IDLE-RING.min_s=100000",)),
+    Case("idle-ring-healthy", "sick idle --ms 300 --count 1", "IDLE-RING", fires=False,
+         options=("--threshold=IDLE-RING.min_s=0.2",)),
+]
+
+for case in CASES:
+    suite.add(case.name, case.run)
+
+
+@suite.test
+def fidelity():
+    """What ringside misses is told apart, and never gates."""
+    command = ["--", *workload("events poll --batch 64 --count 640"), "--out", "/dev/null"]
+    report = stat("--fail-on=info", "--max-inflight=8", *command).expect_status(0).report
+    found, = [f for f in report["findings"] if f["rule"] == "FIDELITY"]
+    check_equal("severity, gates", (found["severity"], found["gates"]), ("info", False))
+    check_equal("table_full", found["evidence"]["table_full"], report["fidelity"]["table_full"])
+    check(found["evidence"]["table_full"] > 0, "everything found room")
+    report = stat("--fail-on=info", *command).expect_status(0).report
+    check_equal("findings", report["findings"], [])
