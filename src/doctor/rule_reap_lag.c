@@ -8,12 +8,14 @@ enum threshold_index { LAG_MIN_CQES, LAG_MIN_P50, LAG_MIN_SHARE, LAG_MIN_UNREAD 
 
 #define NS_PER_MS 1e6
 
-/* For so long at least CQEs lay there. NULL: nothing is known. */
-static const struct rs_lat *lags(const struct ring_stats *ring)
+/* For so long at least CQEs lay there. False: nothing is known. */
+static bool lags(const struct ring_stats *ring, struct rs_lat *ret)
 {
-	if (!ring->reap.times)
-		return NULL;
-	return ring->reap.exact ? &ring->reap.times->lag : &ring->reap.times->lower;
+	const struct reap_times *t = ring->reap.times;
+
+	if (t)
+		reap_dist__lat(ring->reap.exact ? &t->lag : &t->lower, ret);
+	return t;
 }
 
 static double mean_ns(uint64_t sum_ns, uint64_t n)
@@ -34,9 +36,9 @@ static double latency_ns(const struct ring_stats *ring)
 
 static double lag_ns(const struct ring_stats *ring)
 {
-	const struct rs_lat *l = lags(ring);
+	struct rs_lat l;
 
-	return l ? mean_ns(l->sum_ns, lat__count(l)) : 0;
+	return lags(ring, &l) ? mean_ns(l.sum_ns, lat__count(&l)) : 0;
 }
 
 /* What the application adds, as a share of the time from submission to consumption. */
@@ -49,10 +51,10 @@ static double share_pct(const struct ring_stats *ring)
 
 static bool is_late(const struct rule *r, const struct ring_stats *ring)
 {
-	const struct rs_lat *l = lags(ring);
+	struct rs_lat l;
 
-	return l && (double)lat__count(l) >= rule__limit(r, LAG_MIN_CQES) &&
-	       (double)lat__quantile_ns(l, 0.5) >= rule__limit(r, LAG_MIN_P50) * NS_PER_MS &&
+	return lags(ring, &l) && (double)lat__count(&l) >= rule__limit(r, LAG_MIN_CQES) &&
+	       (double)lat__quantile_ns(&l, 0.5) >= rule__limit(r, LAG_MIN_P50) * NS_PER_MS &&
 	       share_pct(ring) >= rule__limit(r, LAG_MIN_SHARE);
 }
 
@@ -73,12 +75,12 @@ static bool fires(const struct rule *r, const struct snapshot *s, const struct r
 
 static void put_times(const struct ring_stats *ring, json_t **e)
 {
-	const struct rs_lat *l = lags(ring);
+	struct rs_lat l;
 
-	if (l && lat__count(l)) {
-		evidence__u64(e, "followed", lat__count(l));
-		evidence__u64(e, "lag_p50_ns", lat__quantile_ns(l, 0.5));
-		evidence__u64(e, "lag_p99_ns", lat__quantile_ns(l, 0.99));
+	if (lags(ring, &l) && lat__count(&l)) {
+		evidence__u64(e, "followed", lat__count(&l));
+		evidence__u64(e, "lag_p50_ns", lat__quantile_ns(&l, 0.5));
+		evidence__u64(e, "lag_p99_ns", lat__quantile_ns(&l, 0.99));
 		evidence__u64(e, "lag_mean_ns", (uint64_t)lag_ns(ring));
 	}
 	if (latency_ns(ring) > 0) {
@@ -97,6 +99,7 @@ static int report(const struct hit_group *g, struct diagnosis *d)
 	struct finding f = hit_group__finding(g);
 	char whose[WHOSE_LEN], n[FMT_LEN], ns[FMT_LEN], took[FMT_LEN];
 	json_t *e = json_object();
+	struct rs_lat l;
 
 	for (size_t i = 0; i < g->n; i++)
 		f.time_ns += (uint64_t)(lag_ns(g->hits[i].ring) * (double)g->hits[i].weight);
@@ -104,13 +107,12 @@ static int report(const struct hit_group *g, struct diagnosis *d)
 	evidence__u64(&e, "cqes", g->weight);
 	put_times(worst, &e);
 	hit_group__whose(g, whose);
-	if (!is_late(g->rule, worst))
+	if (!is_late(g->rule, worst) || !lags(worst, &l))
 		return diagnosis__add(d, &f, e, "%s: %s CQEs lie in the CQ, unread for %s or longer", whose,
 			fmt_count(n, worst->reap.left), fmt_ns(ns, worst->reap.unreaped_ns));
 	return diagnosis__add(d, &f, e,
 		"%s: half of the CQEs lay in the CQ for %s or longer, on average of requests that took %s",
-		whose, fmt_ns(ns, lat__quantile_ns(lags(worst), 0.5)),
-		fmt_ns(took, (uint64_t)latency_ns(worst)));
+		whose, fmt_ns(ns, lat__quantile_ns(&l, 0.5)), fmt_ns(took, (uint64_t)latency_ns(worst)));
 }
 
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)

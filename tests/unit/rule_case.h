@@ -22,7 +22,7 @@ static inline size_t findings_of(const struct diagnosis *d, const char *rule, co
 }
 
 /* The only finding of this rule; *d is to be freed. */
-static inline const struct finding *finding_of(const struct snapshot *s, const char *rule,
+static inline const struct finding *the_finding_of(const struct snapshot *s, const char *rule,
 	struct diagnosis *d)
 {
 	const struct finding *f = NULL;
@@ -69,7 +69,7 @@ static inline void assert_fires(const struct snapshot *s, const char *rule, bool
 		assert_silent(s, rule);
 		return;
 	}
-	finding_of(s, rule, &d);
+	the_finding_of(s, rule, &d);
 	diagnosis__free(&d);
 }
 
@@ -77,7 +77,7 @@ static inline void assert_severity_of(const struct snapshot *s, const char *rule
 {
 	struct diagnosis d;
 
-	assert_int_equal(finding_of(s, rule, &d)->severity, want);
+	assert_int_equal(the_finding_of(s, rule, &d)->severity, want);
 	diagnosis__free(&d);
 }
 

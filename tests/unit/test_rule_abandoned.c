@@ -32,7 +32,7 @@ static void closed(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 1);
 	assert_int_equal(f->op, OP_WRITE);
@@ -55,7 +55,7 @@ static void ended(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_string_equal(f->title, "SEND: 1 request was canceled because their program ended");
 	diagnosis__free(&d);

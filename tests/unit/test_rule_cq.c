@@ -112,12 +112,11 @@ static void an_interval_has_no_peak(void **state)
 	sample__free(s);
 }
 
-static void put(struct rs_lat *l, uint64_t ns, uint64_t n)
+static void put(struct rs_reap_dist *d, uint64_t ns, uint64_t n)
 {
-	l->buckets[rs_hist_bucket(ns)] += n;
-	l->sum_ns += ns * n;
-	l->min_ns = ns < l->min_ns ? ns : l->min_ns;
-	l->max_ns = ns > l->max_ns ? ns : l->max_ns;
+	d->buckets[rs_hist_bucket(ns) / 2] += n;
+	d->sum_ns += ns * n;
+	d->max_ns = ns > d->max_ns ? ns : d->max_ns;
 }
 
 /* 1000 CQEs of requests that took latency_ns, of which n were followed that lay there for lag_ns. */
@@ -131,7 +130,6 @@ static struct ring_stats *late(struct snapshot *s, uint64_t latency_ns, uint64_t
 	sample__latency(o, latency_ns, 1000);
 	r->reap.times = calloc(1, sizeof(*r->reap.times));
 	assert_non_null(r->reap.times);
-	r->reap.times->lower.min_ns = r->reap.times->upper.min_ns = r->reap.times->lag.min_ns = ~0ull;
 	if (n) {
 		put(&r->reap.times->lower, lag_ns, n);
 		put(&r->reap.times->upper, lag_ns * 8, n);

@@ -33,7 +33,7 @@ static void fires(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 1);
 	assert_int_equal(f->op, OP_WRITE);

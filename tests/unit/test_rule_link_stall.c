@@ -37,7 +37,7 @@ static void chain(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_INFO);
 	assert_int_equal(f->ring, 2);
 	assert_int_equal(f->op, OP_WRITE);

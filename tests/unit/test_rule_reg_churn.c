@@ -42,7 +42,7 @@ static void buffers(void **state)
 	(void)state;
 	s->registers[0].timed = 100;
 	s->registers[0].sum_ns = 2000000;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 1);
 	assert_string_equal(string_of(f, "what"), "buffers");
@@ -57,7 +57,7 @@ static void buffers(void **state)
 	s->duration_ns = 2000000000;
 	assert_severity_of(s, ID, SEVERITY_INFO);
 	sample__ring(s, 2);
-	assert_int_equal(finding_of(s, ID, &d)->ring, 0);
+	assert_int_equal(the_finding_of(s, ID, &d)->ring, 0);
 	diagnosis__free(&d);
 	sample__free(s);
 }
@@ -114,7 +114,7 @@ static void unknown(void **state)
 
 	(void)state;
 	assert_needs(s, ID, RS_F_REGISTER);
-	assert_absent(finding_of(s, ID, &d), "mean_ns");
+	assert_absent(the_finding_of(s, ID, &d), "mean_ns");
 	diagnosis__free(&d);
 	sample__free(s);
 }

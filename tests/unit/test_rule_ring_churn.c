@@ -36,7 +36,7 @@ static void fires(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 0);
 	assert_int_equal(f->op, -1);
@@ -49,7 +49,7 @@ static void fires(void **state)
 	diagnosis__free(&d);
 	s->rings[7].pid = 71;
 	s->rings[7].comm[0] = 'b';
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_absent(f, "pid");
 	assert_absent(f, "comm");
 	diagnosis__free(&d);
@@ -107,7 +107,7 @@ static void unlisted(void **state)
 
 	(void)state;
 	assert_int_equal(snapshot__limit_rings(s, 10), 0);
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(integer_of(f, "created_and_closed"), 2000);
 	assert_int_equal(integer_of(f, "life_mean_ns"), 1000000);
 	diagnosis__free(&d);

@@ -39,7 +39,7 @@ static void one_thread(void **state)
 
 	(void)state;
 	s->rings[0].setup_flags = COOP | SINGLE;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_INFO);
 	assert_int_equal(f->ring, 1);
 	assert_string_equal(string_of(f, "missing"), "DEFER_TASKRUN");
@@ -52,7 +52,7 @@ static void one_thread(void **state)
 	s->setup_flags = COOP | SINGLE;
 	assert_silent(s, ID);
 	s->rings[0].setup_flags = 0;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_string_equal(string_of(f, "missing"), "COOP_TASKRUN");
 	diagnosis__free(&d);
 	s->setup_flags = 0;
@@ -68,7 +68,7 @@ static void several_threads(void **state)
 
 	(void)state;
 	s->rings[0].submitters = SUBMITTERS_SEVERAL;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_string_equal(string_of(f, "missing"), "COOP_TASKRUN");
 	assert_string_equal(string_of(f, "submitters"), "several threads");
 	diagnosis__free(&d);

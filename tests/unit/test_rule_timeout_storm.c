@@ -37,7 +37,7 @@ static void timers(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_INFO);
 	assert_int_equal(f->ring, 5);
 	assert_int_equal(f->op, TIMEOUT);
@@ -60,7 +60,7 @@ static void deadlines(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->op, LINK_TIMEOUT);
 	assert_string_equal(f->title, "LINK_TIMEOUT: 200 of 1000 requests (20.0%) missed their deadline");

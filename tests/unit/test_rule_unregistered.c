@@ -31,7 +31,7 @@ static void fires(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_INFO);
 	assert_int_equal(f->ring, 4);
 	assert_int_equal(integer_of(f, "requests"), 200000);

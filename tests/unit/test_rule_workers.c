@@ -44,7 +44,7 @@ static void queue(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 3);
 	assert_string_equal(string_of(f, "kind"), "bounded");
@@ -96,7 +96,7 @@ static void many(void **state)
 	s->tasks[0].workers_unbounded_max = 63;
 	assert_silent(s, ID);
 	s->tasks[0].workers_unbounded_max = 64;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_INFO);
 	assert_string_equal(string_of(f, "kind"), "unbounded");
 	assert_string_equal(f->title, "store: up to 64 unbounded io-wq workers at a time");

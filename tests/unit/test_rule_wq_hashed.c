@@ -35,7 +35,7 @@ static void fires(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 1);
 	assert_int_equal(f->op, OP_WRITE);
@@ -49,7 +49,7 @@ static void fires(void **state)
 	/* with one in ten timed it is the same */
 	s->rings[0].ops[0].c[RS_SC_WQ_TIMED] /= 10;
 	s->rings[0].ops[0].c[RS_SC_WQ_NS] /= 10;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_float_equal(real_of(f, "in_wq_mean"), 10, 1e-9);
 	diagnosis__free(&d);
 	sample__free(s);

@@ -37,7 +37,7 @@ static void copied(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_WARN);
 	assert_int_equal(f->ring, 2);
 	assert_int_equal(f->op, SEND_ZC);
@@ -58,7 +58,7 @@ static void slow(void **state)
 	struct diagnosis d;
 
 	(void)state;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_int_equal(f->severity, SEVERITY_INFO);
 	assert_non_null(strstr(f->title, "held their buffer for more than"));
 	assert_non_null(strstr(f->advice, "acknowledged"));
@@ -110,7 +110,7 @@ static void unknown(void **state)
 	/* how long buffers were held found no room */
 	free(s->rings[0].ops[0].kin[RS_TAG_NOTIF]);
 	s->rings[0].ops[0].kin[RS_TAG_NOTIF] = NULL;
-	f = finding_of(s, ID, &d);
+	f = the_finding_of(s, ID, &d);
 	assert_absent(f, "held_p50_ns");
 	diagnosis__free(&d);
 	sample__free(s);
