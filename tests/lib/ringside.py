@@ -184,6 +184,10 @@ def one_line(stderr):
     return lines[0]
 
 
+# Whether these fire on a workload that does as much as it can depends on how much that is.
+AS_QUICK_AS_THE_MACHINE = ("RING-CHURN", "SETUP-FLAGS", "UNREGISTERED")
+
+
 def rules(report):
-    """The ids of the findings about what was observed."""
-    return {f["rule"] for f in report["findings"] if f["gates"]}
+    """The ids of the findings about what was observed, but for those that depend on how quick the machine is."""
+    return {f["rule"] for f in report["findings"] if f["gates"] and f["rule"] not in AS_QUICK_AS_THE_MACHINE}

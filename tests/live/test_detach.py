@@ -61,7 +61,8 @@ def numbers(value):
 
 def check_report(report):
     check_none(truth.consistency(report))
-    check_equal("findings", rules(report), set())
+    # its traffic closes rings on which reads wait
+    check(rules(report) <= {"ABANDONED"}, f"findings: {rules(report)}")
     strange = [n for n in numbers(report) if not 0 <= n < 1 << 62]
     check_equal("negative numbers, or differences that went below 0", strange, [])
     for ring in report["rings"]:
