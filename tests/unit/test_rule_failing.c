@@ -69,11 +69,11 @@ static void each_errno_has_its_rule(void **state)
 static void what_belongs_to_an_opcode_is_no_error(void **state)
 {
 	(void)state;
-	assert_one(OP_TIMEOUT, ETIME, 1000, "TIMEOUT-STORM");
+	assert_one(OP_TIMEOUT, ETIME, 99, NULL);
 	assert_one(OP_TIMEOUT, EINVAL, 1000, "ERRORS");
 	assert_one(OP_TIMEOUT, ECANCELED, 1000, NULL);
 	assert_one(OP_LINK_TIMEOUT, ECANCELED, 1000, NULL);
-	assert_one(OP_LINK_TIMEOUT, ETIME, 1000, NULL);
+	assert_one(OP_LINK_TIMEOUT, ETIME, 99, NULL);
 	assert_one(OP_ASYNC_CANCEL, ENOENT, 1000, NULL);
 	assert_one(OP_ASYNC_CANCEL, EALREADY, 1000, NULL);
 	assert_one(OP_ASYNC_CANCEL, EINVAL, 1000, "ERRORS");
