@@ -7,6 +7,7 @@
 #include "rings.h"
 #include "slots.h"
 #include "staged.h"
+#include "troubled.h"
 #include "unseen.h"
 #include "workers.h"
 
@@ -64,6 +65,8 @@ static __noinline int end_without_slot(u64 ctx, u64 req, s32 res)
 	rs_series_end(se, res, 1);
 	if (res < 0)
 		count_errno(r->uid, se->op, res);
+	if (res < 0 && rs_config.files)
+		rs_file_note(req, se->op, TROUBLE_ERROR, 0);
 	if ((s64)r->no_slot > 0)
 		ATOMIC_ADD(&r->no_slot, -1);
 	else if (r->flags & RS_RING_CREATED_IN_WINDOW)
@@ -215,7 +218,7 @@ static __always_inline bool ending_is_inline(const struct ending *e, u32 sq_head
 /* sq_head: of the ring, now; used only if the request is timed. */
 static __always_inline void ending_count(const struct completion *c, struct ending *e, u32 sq_head)
 {
-	u64 now, latency_ns;
+	u64 now, latency_ns = 0;
 	bool shared = series_is_shared(e->s->series), worker;
 	struct rs_cold *cold;
 
@@ -240,6 +243,14 @@ static __always_inline void ending_count(const struct completion *c, struct endi
 		if (cold)
 			end_punted(e->se, cold->punt_ns, now);
 	}
+	if (rs_config.files && worker && !(e->flags & RS_SLOT_PUNTED)) {
+		/* it got there behind another */
+		e->s->flags |= RS_SLOT_PUNTED;
+		rs_slot_punted(e->p.group, e->i);
+	}
+	if (rs_config.files &&
+		(c->res < 0 || worker || (e->flags & RS_SLOT_PUNTED) || latency_ns >= rs_config.slow_ns))
+		rs_slot_troubled(e->p.group, e->i, c->res, latency_ns);
 	slot_free(e->s);
 	if (e->flags & (RS_SLOT_LINKED | RS_SLOT_HEAD))
 		end_of_waiting(c->req, worker);

@@ -257,12 +257,83 @@ struct file_operations {
 	unsigned int (*poll)(struct file *file, void *wait);
 };
 
-struct inode;
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+/* As far as it is one of a mount namespace; mnt is what the rest of the kernel has of it. */
+struct mount {
+	struct mount *mnt_parent; /* itself: there is none */
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct qstr {
+	u32 len;
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent; /* itself: it is the root of a filesystem, or in no directory */
+	struct qstr d_name;
+};
+
+struct super_block {
+	u32 s_dev;
+};
+
+struct inode {
+	unsigned short i_mode;
+	unsigned int i_nlink;
+	unsigned long i_ino;
+	u32 i_generation;
+	struct super_block *i_sb;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
 
 struct file {
 	const struct file_operations *f_op;
 	struct inode *f_inode;
 	void *private_data;
+	struct path f_path;
+};
+
+struct proto {
+	char name[32];
+};
+
+struct in6_addr {
+	u8 in6_u[16];
+};
+
+struct sock_common {
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport; /* big endian */
+	u16 skc_num;
+	unsigned short skc_family;
+	unsigned char skc_state;
+	struct proto *skc_prot;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* with CONFIG_IPV6 */
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct unix_address {
+	int len; /* right behind it: a struct sockaddr_un, two bytes of family and the path */
+};
+
+struct unix_sock {
+	struct unix_address *addr;
 };
 
 struct vm_area_struct {

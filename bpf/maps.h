@@ -193,6 +193,22 @@ RS_MAP struct {
 	__type(value, struct rs_register_stat);
 } rs_registers SEC(".maps");
 
+/* Sized only where files are noted. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct rs_file_key);
+	__type(value, struct rs_file);
+} rs_files SEC(".maps");
+
+/* What new entries of rs_files begin as: a value so large has no room on the stack. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_file);
+} rs_file_blank SEC(".maps");
+
 /* Sized only where calls are timed. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

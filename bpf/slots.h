@@ -114,6 +114,13 @@ static __always_inline bool series_is_shared(u32 idx)
 	return idx < RS_SERIES_FIRST;
 }
 
+/* The inline attempt would have blocked: neither the application nor the opcode sent it to a worker. */
+static __always_inline bool punt_is_unwanted(struct rs_series *se, u32 slot_flags)
+{
+	return !(slot_flags & (RS_SLOT_ASKED | RS_SLOT_DRAIN | RS_SLOT_FORCED)) &&
+	       !(se->traits & RS_OP_ASYNC);
+}
+
 /*
  * The series of (ring, op, kind), made when first asked for. Several CPUs may ask at once: the map
  * decides. 0: none left.

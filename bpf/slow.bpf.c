@@ -4,6 +4,7 @@
 #include "rings.h"
 #include "slots.h"
 #include "staged.h"
+#include "troubled.h"
 #include "workers.h"
 
 static __always_inline struct io_wq *wq_of(struct io_kiocb *req)
@@ -20,7 +21,7 @@ static __noinline int punt_without_slot(struct io_kiocb *req, bool hashed)
 {
 	struct rs_series *se;
 	struct rs_ring *r;
-	u64 f;
+	u64 f, addr;
 	u32 flags = 0;
 
 	if (!req)
@@ -37,6 +38,10 @@ static __noinline int punt_without_slot(struct io_kiocb *req, bool hashed)
 	count_punt(se, flags);
 	if (hashed)
 		count_hashed(r, se, BPF_CORE_READ(req, file));
+	/* the address as a number, which a function that the verifier sees once wants */
+	bpf_probe_read_kernel(&addr, sizeof(addr), &req);
+	if (rs_config.files && se && punt_is_unwanted(se, flags))
+		rs_file_note(addr, se->op, TROUBLE_PUNT, 0);
 	return note_wq((u64)wq_of(req));
 }
 
@@ -68,6 +73,8 @@ int BPF_PROG(rs_punt, struct io_kiocb *req, int hashed)
 	count_punt(series_at(s->series), s->flags);
 	if (hashed)
 		count_hashed(ring_by_uid(s->ring_uid), series_at(s->series), BPF_CORE_READ(req, file));
+	if (rs_config.files)
+		rs_slot_punted(p.group, i);
 	return note_wq((u64)wq_of(req));
 }
 

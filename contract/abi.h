@@ -293,6 +293,48 @@ struct rs_cold_group {
 	struct rs_cold s[RS_GROUP];
 };
 
+/*
+ * Files that requests had trouble with: punts that nobody asked for, errors, slowness. Device and inode as the kernel
+ * has them inside, which on btrfs and overlayfs are others than those of stat(2).
+ */
+struct rs_file_key {
+	__u64 inode;
+	__u32 dev;
+	__u32 generation; /* inode numbers are used again */
+	__u32 op;
+	__u32 pad;
+};
+
+/* A name of up to RS_FILE_NAME - 1 bytes and its NUL end at RS_FILE_NAME; what is behind that is for the verifier. */
+#define RS_FILE_NAME 512u
+#define RS_NAME_PART 256u /* more than the longest name in a directory */
+
+#define RS_FILE_READY 1u  /* all but the counts is there */
+#define RS_FILE_PSEUDO 2u /* it never was in a directory: the name is not a path */
+#define RS_FILE_CUT 4u	  /* the name lacks its beginning */
+
+/* Ports in host byte order, addresses as in packets, of IPv4 in the first four bytes. */
+struct rs_sock {
+	char protocol[16]; /* as the kernel calls it: "TCPv6" */
+	__u8 local[16], peer[16];
+	__u16 local_port, peer_port;
+	__u16 family; /* 0: no socket */
+	__u8 listening;
+	__u8 pad;
+};
+
+struct rs_file {
+	__u64 punted, errors, slow;
+	__u64 time_ns; /* of these requests, from submission to end */
+	__u32 flags;   /* RS_FILE_* */
+	__u32 mode;
+	__u32 nlink;
+	__u32 name_at; /* where in name it begins */
+	struct rs_sock sock;
+	char name[RS_FILE_NAME +
+		  RS_NAME_PART]; /* of a unix socket its address, whose first byte may be NUL */
+};
+
 /* Key of the map of error counts. op is RS_OPS for an overflowed CQE. */
 struct rs_errno_key {
 	__u32 ring_uid;
@@ -394,6 +436,9 @@ struct rs_config {
 	__u32 wq_told;	   /* it is seen when a worker begins a request */
 	__u32 watch_heads; /* `watched` may become true */
 	__u32 own_ring;	   /* entry of the ring that ringside measures on; it has no other use */
+	__u32 files;	   /* the files of requests in trouble are noted */
+	__u32 pad0;
+	__u64 slow_ns; /* requests are slow that take this long */
 };
 
 /* Shared and writable. */
@@ -414,11 +459,13 @@ struct rs_global {
 	__u64 rejected_full; /* refused SQEs that found neither a slot nor a place: their CQE will end a request */
 	__u64 rings_full;  /* requests submitted on rings that have no entry */
 	__u64 stages_full; /* stages of requests that found no series */
+	__u64 files_full;  /* requests in trouble whose file found no place */
 	__u64 tags_mixed;  /* CQEs whose user_data is that of requests of several opcodes */
 	/* where CQEs do not name their request */
 	__u64 ambiguous; /* ends without a latency, maybe without an opcode: RS_DOUBT_* */
 	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */
-	__u64 pad1[5];
+	__u64 n_files;	 /* noted, ever */
+	__u64 pad1[3];
 };
 
 #endif

@@ -126,6 +126,7 @@ static int open_session(struct stat_run *r)
 	so.n_targets = r->child ? 1 : r->pids.n;
 	so.no_extras = o->no_extras;
 	so.watch_heads = watches_heads(o);
+	so.slow_ns = o->slow_ns;
 	so.on_refusal = log_verbose_lines;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));

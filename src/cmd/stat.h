@@ -23,6 +23,7 @@ struct stat_options {
 	const char *ready_file;
 	const char *user, *comm, *cgroup; /* filters, NULL: none */
 	uint64_t max_inflight, max_rings, max_report_rings;
+	uint64_t slow_ns; /* 0: not given */
 	const char *reap; /* "bracketed", "exact" or "exact-in-vm", NULL: not given */
 	uint64_t sample;  /* 0: not given */
 	double budget;	  /* percent, 0: none */

@@ -51,6 +51,7 @@ static const struct option_row rows[] = {
 		.max = RS_SAMPLE_MAX),
 	ROW(0, "budget", "PERCENT", OPTION_PERCENT, budget,
 		"time as many requests as keep ringside's cost below this part of the busy CPU time"),
+	ROW(0, "slow", "TIME", OPTION_DURATION, slow_ns, "requests are slow that take this long (10ms)"),
 	ROW(0, "reap", "HOW", OPTION_STRING, reap,
 		"bracketed; or exact: watchpoints tell when CQEs are consumed, about 4 us each time; exact-in-vm"),
 	ROW('q', "quiet", NULL, OPTION_FLAG, quiet, "no notes on stderr"),

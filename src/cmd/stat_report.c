@@ -2,6 +2,9 @@
 /* The report of `stat`, whole and by intervals. */
 #include "stat.h"
 
+/* Files listed in the report, the costliest. */
+#define FILES_LISTED 64
+
 /* A header every so many interval lines. */
 #define HEADER_EVERY 20
 
@@ -36,6 +39,7 @@ int stat_run__interval(struct stat_run *r)
 	if (r->sinks.json && !r->o->no_doctor)
 		err = doctor__run(&delta, &r->o->thresholds, &d);
 	err = err ? err : snapshot__limit_rings(&delta, r->o->max_report_rings);
+	file_list__limit(&delta.files, FILES_LISTED);
 	rep = make_report(r, &delta, &d);
 	if (!err && r->sinks.json)
 		err = sinks__put_json(&r->sinks, report__json(&rep), JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -72,6 +76,7 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 	if (!r->o->no_doctor)
 		err = doctor__run(&s, &r->o->thresholds, &d);
 	err = err ? err : snapshot__limit_rings(&s, r->o->max_report_rings);
+	file_list__limit(&s.files, FILES_LISTED);
 	rep = make_report(r, &s, &d);
 	/* with intervals, JSON is one object an interval and nothing else */
 	if (!err && r->sinks.json && !r->o->interval_ns)

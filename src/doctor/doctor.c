@@ -36,6 +36,7 @@ int severity__parse(const char *name, enum severity *ret)
 static void finding__free(struct finding *f)
 {
 	free(f->title);
+	free((char *)f->file);
 	json_decref(f->evidence);
 }
 
@@ -60,12 +61,13 @@ int diagnosis__add(struct diagnosis *d, const struct finding *proto, json_t *evi
 	int len;
 
 	f.evidence = evidence;
+	f.file = proto->file ? strdup(proto->file) : NULL;
 	va_start(ap, title_fmt);
 	len = vasprintf(&f.title, title_fmt, ap);
 	va_end(ap);
 	if (len < 0)
 		f.title = NULL;
-	if (!f.evidence || !f.title)
+	if (!f.evidence || !f.title || (proto->file && !f.file))
 		goto no_memory;
 	list = reallocarray(d->findings, d->n_findings + 1, sizeof(*list));
 	if (!list)

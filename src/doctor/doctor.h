@@ -22,6 +22,7 @@ struct finding {
 	const char *advice; /* static */
 	uint32_t ring;	    /* id, 0: not one ring */
 	int op;		    /* -1: not one opcode */
+	const char *file;   /* its name, NULL: not one file; of a finding in a diagnosis its own */
 	/* What it costs; these order findings of one severity. */
 	uint64_t time_ns; /* 0: not known */
 	uint64_t weight;  /* requests that it concerns */

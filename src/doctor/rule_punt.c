@@ -134,6 +134,27 @@ static uint32_t one_ring(const struct rule *r, const struct snapshot *s, const s
 	return 0;
 }
 
+/* The file that most of them were for, NULL: not known. */
+static const struct file_stats *worst_file(const struct snapshot *s, unsigned int op)
+{
+	const struct file_stats *worst = NULL;
+
+	for (size_t i = 0; i < s->files.n; i++) {
+		const struct file_stats *f = &s->files.list[i];
+
+		if (f->op == op && f->name && f->c.punted && (!worst || f->c.punted > worst->c.punted))
+			worst = f;
+	}
+	return worst;
+}
+
+/* The name of the file that nearly all of them were for, NULL: none is. */
+static const char *one_file(const struct rule *r, const struct file_stats *f, uint64_t unwanted)
+{
+	return f && rule__pct(f->c.punted, unwanted) >= r->thresholds[PUNT_ONE_RING_PCT].value ? f->name
+											       : NULL;
+}
+
 static void add_times(const struct op_stats *o, json_t **e)
 {
 	uint64_t timed = o->c[RS_SC_WQ_TIMED], wq_ns = o->c[RS_SC_WQ_NS], count = lat__count(&o->lat);
@@ -153,7 +174,7 @@ static void add_times(const struct op_stats *o, json_t **e)
 		evidence__u64(e, "p99_ns", lat__quantile_ns(&o->lat, 0.99));
 }
 
-static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o)
+static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o, const struct file_stats *file)
 {
 	json_t *e = json_object();
 
@@ -166,6 +187,10 @@ static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o)
 	if (s->duration_ns)
 		evidence__real(&e, "unwanted_per_s", rule__per_s(s, o->c[RS_SC_PUNT_UNWANTED]));
 	add_times(o, &e);
+	if (file) {
+		evidence__string(&e, "file", file->name);
+		evidence__u64(&e, "file_punted", file->c.punted);
+	}
 	return e;
 }
 
@@ -174,20 +199,23 @@ static int report(const struct rule *r, const struct snapshot *s, const struct o
 {
 	char name[NAME_LEN], n[FMT_LEN], all[FMT_LEN], pct[FMT_LEN], mean[FMT_LEN];
 	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED], timed = o->c[RS_SC_WQ_TIMED];
+	const struct file_stats *file = worst_file(s, o->op);
 	struct finding f = {
 		.rule = r->id,
 		.severity = judge(r, s, o),
 		.advice = advice_for(r, o->op),
 		.ring = one_ring(r, s, o),
 		.op = (int)o->op,
+		.file = one_file(r, file, unwanted),
 		.weight = unwanted,
 	};
 
-	return diagnosis__add(d, &f, evidence_of(s, o),
-		"%s: %s of %s requests (%s) went to io-wq workers unasked%s%s%s", op_name(o->op, name),
+	return diagnosis__add(d, &f, evidence_of(s, o, file),
+		"%s: %s of %s requests (%s) went to io-wq workers unasked%s%s%s%s%s", op_name(o->op, name),
 		fmt_count(n, (double)unwanted), fmt_count(all, (double)base(o)),
 		fmt_pct(pct, (double)unwanted, (double)base(o)), timed ? ", " : "",
-		timed ? fmt_ns(mean, o->c[RS_SC_WQ_NS] / timed) : "", timed ? " there on average" : "");
+		timed ? fmt_ns(mean, o->c[RS_SC_WQ_NS] / timed) : "", timed ? " there on average" : "",
+		f.file ? ": " : "", f.file ? f.file : "");
 }
 
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
@@ -228,7 +256,7 @@ const struct rule rule_punt = {
 		[PUNT_CRIT_PER_S] = { "crit_per_s", "requests/s", 1000,
 			"at some 10 us of CPU time each, percents of a CPU" },
 		[PUNT_ONE_RING_PCT] = { "one_ring_pct", "% of punts", 90,
-			"then that ring is where to look" },
+			"then that ring is where to look, and so with a file and a call" },
 	},
 	.evidence = {
 		{ "submitted", "requests of this opcode" },
@@ -242,6 +270,8 @@ const struct rule rule_punt = {
 		{ "wq_queue_mean_ns", "mean time until a worker began it, where the kernel lets it be seen" },
 		{ "unpunted_mean_ns", "mean latency of the others, where they are the larger part" },
 		{ "p99_ns", "99th percentile of the latency of all of them" },
+		{ "file", "the file that most of them were for, where that is known" },
+		{ "file_punted", "those that were for it" },
 	},
 	.eval = eval,
 };

@@ -283,6 +283,7 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 		.stages_lost = minus(cur->stages_lost, prev->stages_lost),
 		.ambiguous = minus(cur->ambiguous, prev->ambiguous),
 		.unmatched = minus(cur->unmatched, prev->unmatched),
+		.files_lost = minus(cur->files_lost, prev->files_lost),
 		.children_lost = minus(cur->children_lost, prev->children_lost),
 		.missed = minus(cur->missed, prev->missed),
 		.extras_missed = minus(cur->extras_missed, prev->extras_missed),
@@ -331,6 +332,8 @@ int snapshot__delta(const struct snapshot *prev, const struct snapshot *cur, str
 		err = registers_delta(prev, cur, &d);
 	if (!err)
 		err = tasks_copy(cur, &d);
+	if (!err)
+		err = file_list__delta(&prev->files, &cur->files, &d.files);
 	if (err) {
 		snapshot__free(&d);
 		return err;

@@ -44,6 +44,7 @@ void snapshot__free(struct snapshot *s)
 	free(s->others);
 	free(s->tasks);
 	free(s->registers);
+	file_list__free(&s->files);
 	memset(s, 0, sizeof(*s));
 }
 

@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "cost.h"
+#include "files.h"
 #include "reaping.h"
 
 enum feature_level { FEATURE_OFF, FEATURE_DEGRADED, FEATURE_FULL };
@@ -126,6 +127,7 @@ struct fidelity {
 	uint64_t ambiguous;   /* requests without a latency: another with their user_data was in flight */
 	uint64_t
 		unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
+	uint64_t files_lost;	/* requests in trouble whose file found no room */
 	uint64_t children_lost; /* child processes that could not be followed */
 	uint64_t missed; /* runs of our programs that the kernel skipped (recursion), but for extras' */
 	uint64_t extras_missed; /* the same of programs that only extras have: what extras count is short */
@@ -151,6 +153,7 @@ struct snapshot {
 	size_t n_tasks;
 	struct register_stats *registers; /* by opcode, summed over rings */
 	size_t n_registers;
+	struct file_list files;
 };
 
 /* Sums over a ring or over everything; JSON's `totals`. */

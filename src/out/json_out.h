@@ -39,4 +39,7 @@ json_t *ops__json(const struct snapshot *s, const struct op_stats *ops, size_t n
 json_t *rings__json(const struct snapshot *s);
 json_t *rings_other__json(const struct snapshot *s);
 
+json_t *files__json(const struct snapshot *s);
+json_t *files_other__json(const struct snapshot *s);
+
 #endif

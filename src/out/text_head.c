@@ -148,6 +148,9 @@ static void fidelity_lists(const struct fidelity *f, struct list *wrong, struct 
 	if (f->stages_lost)
 		list__add(gaps, "; ", "stages of %s requests lost (table full)",
 			fmt_count(n, (double)f->stages_lost));
+	if (f->files_lost)
+		list__add(gaps, "; ", "files of %s requests not noted (table full)",
+			fmt_count(n, (double)f->files_lost));
 	if (f->ambiguous)
 		list__add(gaps, "; ", "%s requests not timed (several in flight with one user_data)",
 			fmt_count(n, (double)f->ambiguous));

@@ -17,6 +17,8 @@
 #include "select.h"
 #include "sizes.h"
 
+#define SLOW_NS 10000000ull
+
 struct session_options {
 	bool all;	      /* watch every ring, else only those of the targets */
 	bool scan;	      /* look for rings that exist already */
@@ -25,6 +27,7 @@ struct session_options {
 	uint32_t pid_ns;	/* our pid namespace: its inode, 0: the initial one */
 	struct table_sizes max; /* requests in flight are rounded up to a power of 2 */
 	uint32_t sample;	/* one request in so many is timed, 1 .. RS_SAMPLE_MAX; 0: 1 */
+	uint64_t slow_ns;	/* requests are slow that take this long, 0: SLOW_NS */
 	/* filters on a ring's owner: all that are given must hold */
 	bool by_user, by_cgroup;
 	uint32_t user;
@@ -43,7 +46,7 @@ bool session__out_of_resources(int err);
 /* File descriptors of the maps, owned by the session. named: -1 where CQEs name their request. */
 struct session_maps {
 	int ring_index, free_rings, free_series, free_kin, errnos, named, overflowed, series_index, registers,
-		tags, workers, sq_exits;
+		tags, workers, sq_exits, files;
 };
 
 /* The mapped tables. Written by the programs while active. */
@@ -100,6 +103,9 @@ uint32_t session__sample(const struct session *s);
  * only extras have, *ret of the others. False: not known.
  */
 bool session__missed(const struct session *s, uint64_t *ret, uint64_t *ret_extras);
+
+/* Entries that the map of files has. */
+size_t session__files_max(void);
 
 /* Readable when ring entries run short; owned by the session. */
 int session__wakeup_fd(const struct session *s);

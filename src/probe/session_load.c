@@ -53,6 +53,8 @@ static void fill_config(const struct loading *l)
 	c->links_told = s->plan.chosen[RS_F_LINK] != NULL;
 	c->wq_told = s->plan.chosen[RS_F_WQ_QUEUE] != NULL;
 	c->watch_heads = session__can_watch(s, o);
+	c->files = session__notes_files(s);
+	c->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS;
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
 	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 4;
@@ -170,6 +172,17 @@ static int try_range(const struct loading *l, size_t first, size_t end)
 	return err;
 }
 
+/* What libbpf and the verifier had to say. */
+static void say_refusal(const struct loading *l)
+{
+	if (!l->o->on_refusal)
+		return;
+	if (l->s->log[0])
+		l->o->on_refusal(l->s->log);
+	if (l->s->verifier_log[0])
+		l->o->on_refusal(l->s->verifier_log);
+}
+
 static void note_refusal(const struct loading *l, size_t i, int err)
 {
 	struct session *s = l->s;
@@ -182,12 +195,33 @@ static void note_refusal(const struct loading *l, size_t i, int err)
 		strcmp(lockdown, "confidentiality") ? "" : ", locked down for confidentiality,",
 		variants[i].program, reason);
 	s->refused[i] = s->refused_text[i];
-	if (!l->o->on_refusal)
-		return;
-	if (s->log[0])
-		l->o->on_refusal(s->log);
-	if (s->verifier_log[0])
-		l->o->on_refusal(s->verifier_log);
+	say_refusal(l);
+}
+
+/* Whether the program with index i is only refused for the files that it notes; if so that is said, and left out. */
+static bool is_without_files(const struct loading *l, size_t i)
+{
+	struct session *s = l->s;
+	char reason[128];
+	size_t v;
+
+	if (!session__notes_files(s))
+		return false;
+	refusal__reason(s->verifier_log, -EINVAL, reason, sizeof(reason));
+	say_refusal(l);
+	s->no_files = true;
+	if (try_range(l, i, i + 1)) {
+		s->no_files = false;
+		return false;
+	}
+	for (v = 0; v < n_variants; v++) {
+		if (variants[v].feature != RS_F_FILES)
+			continue;
+		snprintf(s->refused_text[v], sizeof(s->refused_text[v]), "the kernel refused %s with it: %s",
+			variants[i].program, reason);
+		s->refused[v] = s->refused_text[v];
+	}
+	return true;
 }
 
 /* Tries one program by itself. 1: the kernel refuses it, and that has been noted; 0; negative errno. */
@@ -203,7 +237,8 @@ static int try_alone(const struct loading *l, size_t i)
 	err = try_range(&alone, i, i + 1);
 	if (!err || session__out_of_resources(err))
 		return err;
-	note_refusal(l, i, err);
+	if (!is_without_files(&alone, i))
+		note_refusal(l, i, err);
 	return 1;
 }
 

@@ -29,6 +29,7 @@ struct session {
 	bool rates_known;
 	uint32_t setup_flags;
 	bool no_watch; /* the kernel refuses the programs that it takes */
+	bool no_files; /* the kernel refuses programs that note files */
 	uint32_t sample;
 	char *log; /* what libbpf said */
 	char *verifier_log;
@@ -53,6 +54,14 @@ void session__unload(struct session *s);
 static inline bool session__can_watch(const struct session *s, const struct session_options *o)
 {
 	return o->watch_heads && !s->no_watch;
+}
+
+/* Files that are noted at a time; once half of them are there, they are read out. */
+#define FILES_MAX 1024u
+
+static inline bool session__notes_files(const struct session *s)
+{
+	return s->plan.state[RS_F_FILES].level != FEATURE_OFF && !s->no_files;
 }
 
 /* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */

@@ -62,9 +62,15 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_free_kin, o->max.kin);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max.series + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max.inflight : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_files, session__notes_files(s) ? FILES_MAX : 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
 	/* addresses of rings that are gone may stay for a while */
 	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max.rings * 2);
+}
+
+size_t session__files_max(void)
+{
+	return FILES_MAX;
 }
 
 uint32_t session__rings_high_water(const struct session *s)
@@ -132,6 +138,7 @@ static void name_maps(struct session *s)
 		.tags = bpf_map__fd(k->maps.rs_tags),
 		.workers = bpf_map__fd(k->maps.rs_workers),
 		.sq_exits = bpf_map__fd(k->maps.rs_sq_exits),
+		.files = bpf_map__fd(k->maps.rs_files),
 	};
 }
 

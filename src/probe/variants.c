@@ -11,6 +11,11 @@
 		##__VA_ARGS__                                                                                \
 	}
 
+/* What a file is named from. */
+#define FILE_FIELDS                                                                                           \
+	"io_kiocb.cqe,io_kiocb.file,file.f_path,file.f_inode,dentry.d_parent,dentry.d_name,mount.mnt_parent," \
+	"mount.mnt_mountpoint,mount.mnt,sock_common.skc_prot"
+
 /* Rows of io_uring as of 5.15, which 5.10 has too; the other rows begin with 5.19. */
 const struct variant variants[] = {
 	ROW(SUBMIT, "rs_submit_req", "io_uring_submit_req", "io_kiocb*", .fields = "io_kiocb.cqe"),
@@ -57,6 +62,13 @@ const struct variant variants[] = {
 	ROW(STAGES, NULL, "io_uring_submit_req", "io_kiocb*", .fields = "io_kiocb.cqe"),
 	ROW(STAGES, NULL, "io_uring_submit_sqe", "io_kiocb*,...", .fields = "io_kiocb.cqe"),
 	{ .feature = RS_F_STAGES,
+		.hook = "io_uring_submit_sqe",
+		.args = "*,*,u8,u64,u32,...",
+		.level = FEATURE_OFF,
+		.why = "events do not name their request" },
+	ROW(FILES, NULL, "io_uring_submit_req", "io_kiocb*", .fields = FILE_FIELDS),
+	ROW(FILES, NULL, "io_uring_submit_sqe", "io_kiocb*,...", .fields = FILE_FIELDS),
+	{ .feature = RS_F_FILES,
 		.hook = "io_uring_submit_sqe",
 		.args = "*,*,u8,u64,u32,...",
 		.level = FEATURE_OFF,

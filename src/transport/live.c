@@ -121,6 +121,9 @@ int live__tick(struct live *l)
 	if (err)
 		return err;
 	watches__update(&l->watches, l->s, live__now_ns(l));
+	err = kept_files__tick(&l->files, l->s);
+	if (err)
+		return err;
 	return woken || used >= session__rings_high_water(l->s) ? live_rings__retire(l) : 0;
 }
 
@@ -198,6 +201,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
 				   g->sq_exits_full + g->rejected_full + g->tags_mixed;
 	s->fidelity.stages_lost = g->stages_full;
+	s->fidelity.files_lost = g->files_full;
 	s->fidelity.ambiguous = g->ambiguous;
 	s->fidelity.unmatched = g->unmatched;
 	s->fidelity.children_lost = g->targets_full;
@@ -215,6 +219,7 @@ int live__snapshot(struct live *l, struct snapshot *ret)
 	err = live_rings__read(l, &s);
 	err = err ? err : live_maps__tasks(l->s, &s);
 	err = err ? err : live_maps__registers(l->s, &s);
+	err = err ? err : kept_files__read(&l->files, l->s, &s.files);
 	if (err) {
 		snapshot__free(&s);
 		return err;
@@ -234,6 +239,7 @@ void live__free(struct live *l)
 	for (i = 0; l->tracks && i < session__tables(l->s)->n_rings; i++)
 		track__free(&l->tracks[i]);
 	retired__free(&l->retired);
+	kept_files__free(&l->files);
 	cgroup_names__free(&l->cgroups);
 	free(l->tracks);
 	free(l->met);

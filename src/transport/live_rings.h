@@ -5,6 +5,7 @@
 
 #include "budget.h"
 #include "live.h"
+#include "live_files.h"
 #include "live_maps.h"
 #include "retired.h"
 #include "track.h"
@@ -30,7 +31,8 @@ struct live {
 	uint64_t process_start_ns;		   /* CPU time of this process when the window began */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
 	bool frozen;
-	bool has_proc;		/* /proc is that of our pid namespace */
+	bool has_proc; /* /proc is that of our pid namespace */
+	struct kept_files files;
 	struct retired retired; /* rings read out and gone */
 };
 

@@ -166,6 +166,21 @@ def _stages(c, op):
             c.append(f"{op['op']}.stages.{name}: {stage['count']} of {op['latency_ns']['count']} requests")
 
 
+def _files(c, report, op):
+    """Requests in trouble each have a file at most."""
+    if report["files"] is None:
+        return
+    files = [f for f in report["files"] if f["op"] == op["op"]]
+    for key, n in (("punted", op["punted_by"]["unwanted"]), ("errors", sum(op["errors"].values())),
+                   ("slow", op["latency_ns"]["count"])):
+        if (noted := sum(f[key] or 0 for f in files)) > n:
+            c.append(f"{op['op']}: {noted} {key} by file, {n} in all")
+    # such requests are not tried, or not punted, without a file
+    if op["op"] in ("READ", "WRITE") and not report["files_other"] and not report["fidelity"]["files_lost"]:
+        if (noted := sum(f["punted"] for f in files)) != op["punted_by"]["unwanted"]:
+            c.append(f"{op['op']}: {noted} punted by file, {op['punted_by']['unwanted']} in all")
+
+
 def _register_times(c, register):
     took = register["latency_ns"]
     if not took:
@@ -183,6 +198,7 @@ def consistency(report, excused=()):
     for ring in report["rings"]:
         c += identity(f"ring {ring['id']}", ring["totals"])
     for op in report["ops"]:
+        _files(c, report, op)
         causes = op["punted_by"]
         if sum(causes.values()) != op["punted"]:
             c.append(f"{op['op']}: punted {op['punted']}, by cause {causes}")

@@ -206,6 +206,12 @@ static inline void fab__sick(struct fab *f)
 	o = fab__op(r, OP_TIMEOUT, 99);
 	fab__latency(o, 1000000000, 99);
 	fab__errno(o, ETIME, 99);
+	sample__file(f->s, "/var/lib/db/wal.log", 12, OP_READV,
+		(struct file_counts){ .punted = 4000, .time_ns = 360000000 });
+	sample__file(f->s, "/var/lib/db/1.sst", 13, OP_READV,
+		(struct file_counts){ .punted = 1000, .errors = 12, .slow = 3, .time_ns = 90000000 });
+	f->s->files.n_others = 2;
+	f->s->files.others = (struct file_counts){ .errors = 5 };
 	f->s->fidelity = (struct fidelity){ .untracked = 12,
 		.table_full = 1234,
 		.missed = 3,

@@ -54,6 +54,22 @@ static inline struct ring_stats *sample__others(struct snapshot *s)
 	return s->others;
 }
 
+/* A file of device 8:1; c: what happened with it. */
+static inline void sample__file(struct snapshot *s, const char *name, uint64_t inode, unsigned int op,
+	struct file_counts c)
+{
+	struct file_stats f = { .name = name ? strdup(name) : NULL,
+		.kind = "file",
+		.dev_major = 8,
+		.dev_minor = 1,
+		.inode = inode,
+		.op = op,
+		.c = c };
+
+	if (file_list__add(&s->files, &f))
+		abort();
+}
+
 static inline struct op_stats *sample__op(struct ring_stats *r, unsigned int op)
 {
 	struct op_stats *o = ring_stats__op(r, op);

@@ -47,6 +47,33 @@ static void punt_fires(void **state)
 	sample__free(s);
 }
 
+/* A file is named if nearly all were for it; else the worst is evidence. */
+static void punt_names_the_file(void **state)
+{
+	struct snapshot *s = punted_reads(8000, 800);
+	const struct finding *f;
+	struct diagnosis d;
+
+	(void)state;
+	sample__file(s, "/other/op", 1, OP_WRITE, (struct file_counts){ .punted = 900 });
+	sample__file(s, "/data/a", 2, OP_READ, (struct file_counts){ .punted = 719, .errors = 5 });
+	sample__file(s, "/data/b", 3, OP_READ, (struct file_counts){ .punted = 81 });
+	sample__file(s, "/data/c", 4, OP_READ, (struct file_counts){ .slow = 10000 });
+	f = only_finding(s, &d);
+	assert_null(f->file);
+	assert_null(strstr(f->title, "/data"));
+	assert_int_equal(integer_of(f, "file_punted"), 719);
+	assert_string_equal(json_string_value(json_object_get(f->evidence, "file")), "/data/a");
+	diagnosis__free(&d);
+	s->files.list[1].c.punted = 720;
+	f = only_finding(s, &d);
+	assert_string_equal(f->file, "/data/a");
+	assert_string_equal(f->title,
+		"READ: 800 of 8000 requests (10.0%) went to io-wq workers unasked: /data/a");
+	diagnosis__free(&d);
+	sample__free(s);
+}
+
 static void punt_near_misses(void **state)
 {
 	static const uint64_t rows[][3] = {
@@ -226,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(punt_fires),
+		cmocka_unit_test(punt_names_the_file),
 		cmocka_unit_test(punt_near_misses),
 		cmocka_unit_test(punt_severity),
 		cmocka_unit_test(punts_that_are_wanted_are_healthy),
