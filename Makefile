@@ -218,8 +218,25 @@ $(SPOT)-mini: $(SPOT)-pie
 $(SPOT)-stripped: $(SPOT)-pie
 	$(Q)objcopy --strip-all $< $@
 
+# The workload that tells who submits, as distributions and others build programs.
+CALLERS := $(B)/workloads/callers
+CALLER_KINDS := $(CALLERS)-fixed $(CALLERS)-nodebug $(CALLERS)-stripped $(CALLERS)-frames $(CALLERS)-bare $(CALLERS)-linked
+CALLER_FLAGS = -std=gnu11 $(WARN) -D_GNU_SOURCE -O2 -fno-lto -fomit-frame-pointer
+
+$(CALLERS)-fixed: CALLER_KIND := -g -fno-pie -no-pie
+$(CALLERS)-nodebug: CALLER_KIND := -g0 -fPIE -pie
+$(CALLERS)-stripped: CALLER_KIND := -g0 -fPIE -pie -s
+# Neither of the two that follow says what its stack frames look like.
+$(CALLERS)-frames: CALLER_KIND := -g -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables
+$(CALLERS)-bare: CALLER_KIND := -g -fno-asynchronous-unwind-tables -fno-unwind-tables
+$(CALLERS)-linked: CALLER_KIND := -g -fPIE -pie -Wl,-Bstatic -luring -Wl,-Bdynamic
+$(CALLER_KINDS): tests/workloads/callers.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CALLER_FLAGS) $< $(CALLER_KIND) -o $@ -luring
+
 unit-programs: $(UNIT) $(FIXTURES)
-workloads: $(WORKLOADS)
+workloads: $(WORKLOADS) $(CALLER_KINDS)
 workloads-static: $(WORKLOADS_STATIC)
 
 # --- checks -----------------------------------------------------------------

@@ -350,6 +350,7 @@ struct bpf_iter_meta {
 /* x86, where the arguments of a system call are in this order, then r8 and r9. */
 struct pt_regs {
 	unsigned long di, si, dx, r10;
+	unsigned long ip, sp, bp;
 };
 
 struct bpf_iter__task {
@@ -375,6 +376,7 @@ struct bpf_iter__task_vma {
 /* include/linux/sched.h: io-wq workers and, as they are made the same way, SQPOLL threads. */
 #define PF_IO_WORKER 0x00000010
 #define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
 
 /* include/uapi/linux/io_uring.h and io_uring_types.h: the first bits of io_kiocb.flags are the SQE's. */
 #define REQ_F_IO_DRAIN (1u << 1)

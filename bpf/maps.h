@@ -209,6 +209,20 @@ RS_MAP struct {
 	__type(value, struct rs_file);
 } rs_file_blank SEC(".maps");
 
+/* struct rs_stack; sized only where stacks are taken. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} rs_stacks SEC(".maps");
+
+/* Until when the stacks are paid for that were taken on this CPU. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} rs_stacks_paid SEC(".maps");
+
 /* Sized only where calls are timed. */
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

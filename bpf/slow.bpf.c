@@ -3,6 +3,7 @@
 #include "follow.h"
 #include "rings.h"
 #include "slots.h"
+#include "sites.h"
 #include "staged.h"
 #include "troubled.h"
 #include "workers.h"
@@ -53,6 +54,7 @@ int BPF_PROG(rs_punt, struct io_kiocb *req, int hashed)
 	struct rs_cold *cold;
 	struct rs_hot *s;
 	struct place p;
+	bool fresh;
 	u64 now;
 	u32 i;
 
@@ -62,6 +64,8 @@ int BPF_PROG(rs_punt, struct io_kiocb *req, int hashed)
 	if (!s || !slot_is_of(s, ring))
 		return punt_without_slot(req, hashed);
 	now = bpf_ktime_get_ns();
+	/* nothing has happened since its submission: that is still under way. Of requests that are not timed nobody knows. */
+	fresh = s->submit_ns && !(s->flags & RS_SLOT_STAGED);
 	cold = cold_at(p.group, i);
 	if (slot_is_staged(s))
 		rs_slot_enters(p.group, i, rs_config.wq_told ? RS_ST_WQ_QUEUE : RS_ST_WQ, now);
@@ -75,6 +79,8 @@ int BPF_PROG(rs_punt, struct io_kiocb *req, int hashed)
 		count_hashed(ring_by_uid(s->ring_uid), series_at(s->series), BPF_CORE_READ(req, file));
 	if (rs_config.files)
 		rs_slot_punted(p.group, i);
+	if (rs_config.call_sites && fresh)
+		rs_site_take(p.group, i, now);
 	return note_wq((u64)wq_of(req));
 }
 

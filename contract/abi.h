@@ -335,6 +335,25 @@ struct rs_file {
 		  RS_NAME_PART]; /* of a unix socket its address, whose first byte may be NUL */
 };
 
+/*
+ * A thread that submitted a request which went to a worker unasked: its registers as it entered the kernel, and what
+ * was on its stack from sp on.
+ */
+#define RS_STACK_BYTES 4096u
+
+struct rs_stack {
+	__u64 ip, sp, bp;
+	__u32 pid; /* in ringside's pid namespace, 0: it is not in there */
+	__u32 op;
+	__u32 size; /* of bytes, those that are known */
+	__u32 pad;
+	__u8 bytes[RS_STACK_BYTES];
+};
+
+/* So many a second on each CPU, and so many at once. */
+#define RS_STACK_EVERY_NS 5000000ull
+#define RS_STACK_BURST 64u
+
 /* Key of the map of error counts. op is RS_OPS for an overflowed CQE. */
 struct rs_errno_key {
 	__u32 ring_uid;
@@ -437,8 +456,8 @@ struct rs_config {
 	__u32 watch_heads; /* `watched` may become true */
 	__u32 own_ring;	   /* entry of the ring that ringside measures on; it has no other use */
 	__u32 files;	   /* the files of requests in trouble are noted */
-	__u32 pad0;
-	__u64 slow_ns; /* requests are slow that take this long */
+	__u32 call_sites;  /* stacks are taken */
+	__u64 slow_ns;	   /* requests are slow that take this long */
 };
 
 /* Shared and writable. */
@@ -465,7 +484,8 @@ struct rs_global {
 	__u64 ambiguous; /* ends without a latency, maybe without an opcode: RS_DOUBT_* */
 	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */
 	__u64 n_files;	 /* noted, ever */
-	__u64 pad1[3];
+	__u64 stacks_skipped; /* not taken: too many at a time */
+	__u64 pad1[2];
 };
 
 #endif

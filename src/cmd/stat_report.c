@@ -5,6 +5,9 @@
 /* Files listed in the report, the costliest. */
 #define FILES_LISTED 64
 
+/* Call sites, those that are met most often. */
+#define SITES_LISTED 32
+
 /* A header every so many interval lines. */
 #define HEADER_EVERY 20
 
@@ -40,6 +43,7 @@ int stat_run__interval(struct stat_run *r)
 		err = doctor__run(&delta, &r->o->thresholds, &d);
 	err = err ? err : snapshot__limit_rings(&delta, r->o->max_report_rings);
 	file_list__limit(&delta.files, FILES_LISTED);
+	site_list__limit(&delta.sites, SITES_LISTED);
 	rep = make_report(r, &delta, &d);
 	if (!err && r->sinks.json)
 		err = sinks__put_json(&r->sinks, report__json(&rep), JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -77,6 +81,7 @@ int stat_run__report(struct stat_run *r, bool *ret_findings)
 		err = doctor__run(&s, &r->o->thresholds, &d);
 	err = err ? err : snapshot__limit_rings(&s, r->o->max_report_rings);
 	file_list__limit(&s.files, FILES_LISTED);
+	site_list__limit(&s.sites, SITES_LISTED);
 	rep = make_report(r, &s, &d);
 	/* with intervals, JSON is one object an interval and nothing else */
 	if (!err && r->sinks.json && !r->o->interval_ns)

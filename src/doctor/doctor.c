@@ -38,6 +38,7 @@ static void finding__free(struct finding *f)
 	free(f->title);
 	free((char *)f->file);
 	json_decref(f->evidence);
+	json_decref(f->stack);
 }
 
 void diagnosis__free(struct diagnosis *d)

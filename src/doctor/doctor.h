@@ -23,6 +23,7 @@ struct finding {
 	uint32_t ring;	    /* id, 0: not one ring */
 	int op;		    /* -1: not one opcode */
 	const char *file;   /* its name, NULL: not one file; of a finding in a diagnosis its own */
+	json_t *stack;	    /* array of frames in words, the innermost first; NULL: not one call site */
 	/* What it costs; these order findings of one severity. */
 	uint64_t time_ns; /* 0: not known */
 	uint64_t weight;  /* requests that it concerns */
@@ -66,7 +67,7 @@ const char *severity_name(enum severity s); /* "info", "warn", "crit" */
 /* 0 and *ret, or -EINVAL. */
 int severity__parse(const char *name, enum severity *ret);
 
-/* For the rules. Takes ownership of evidence (also on failure; NULL counts as out of memory). */
+/* For the rules. Takes ownership of evidence (NULL counts as out of memory) and of proto->stack, also on failure. */
 int diagnosis__add(struct diagnosis *d, const struct finding *proto, json_t *evidence, const char *title_fmt,
 	...) __attribute__((format(printf, 4, 5)));
 /* A rule that could not judge: anything at all, or in part. 0 or -ENOMEM. */

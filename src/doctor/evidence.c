@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What the rules share: arithmetic that cannot divide by 0, and evidence. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "rules.h"
 
@@ -48,7 +50,24 @@ void evidence__real(json_t **e, const char *name, double v)
 		evidence__set(e, name, json_real(v));
 }
 
+json_t *rule__string(const char *s)
+{
+	json_t *j = json_string(s);
+	char *ascii;
+
+	if (j)
+		return j;
+	/* names of files and functions may be anything */
+	ascii = s ? strdup(s) : NULL;
+	for (char *c = ascii; c && *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	j = ascii ? json_string(ascii) : NULL;
+	free(ascii);
+	return j;
+}
+
 void evidence__string(json_t **e, const char *name, const char *v)
 {
-	evidence__set(e, name, json_string(v));
+	evidence__set(e, name, rule__string(v));
 }

@@ -155,6 +155,40 @@ static const char *one_file(const struct rule *r, const struct file_stats *f, ui
 											       : NULL;
 }
 
+/* The call site that most of them come from, NULL: not known. *ret_all: the samples that there are of the opcode. */
+static const struct site_stats *worst_site(const struct snapshot *s, unsigned int op, uint64_t *ret_all)
+{
+	const struct site_stats *worst = NULL;
+
+	*ret_all = 0;
+	for (size_t i = 0; i < s->sites.n; i++) {
+		const struct site_stats *site = &s->sites.list[i];
+
+		if (site->op != op)
+			continue;
+		*ret_all += site->samples;
+		if (!worst || site->samples > worst->samples)
+			worst = site;
+	}
+	return worst && site_stats__caller(worst) ? worst : NULL;
+}
+
+/* 0 or -ENOMEM. */
+static int stack_of(const struct site_stats *site, json_t **ret)
+{
+	char text[SITE_TEXT_LEN];
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < site->n; i++) {
+		if (json_array_append_new(list, rule__string(site_frame__text(text, &site->frames[i])))) {
+			json_decref(list);
+			return -ENOMEM;
+		}
+	}
+	*ret = list;
+	return list ? 0 : -ENOMEM;
+}
+
 static void add_times(const struct op_stats *o, json_t **e)
 {
 	uint64_t timed = o->c[RS_SC_WQ_TIMED], wq_ns = o->c[RS_SC_WQ_NS], count = lat__count(&o->lat);
@@ -174,8 +208,10 @@ static void add_times(const struct op_stats *o, json_t **e)
 		evidence__u64(e, "p99_ns", lat__quantile_ns(&o->lat, 0.99));
 }
 
-static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o, const struct file_stats *file)
+static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o, const struct file_stats *file,
+	const struct site_stats *site)
 {
+	char text[SITE_TEXT_LEN];
 	json_t *e = json_object();
 
 	evidence__u64(&e, "submitted", o->c[RS_SC_SUBMITTED]);
@@ -191,6 +227,8 @@ static json_t *evidence_of(const struct snapshot *s, const struct op_stats *o, c
 		evidence__string(&e, "file", file->name);
 		evidence__u64(&e, "file_punted", file->c.punted);
 	}
+	if (site)
+		evidence__string(&e, "call_site", site_frame__text(text, site_stats__caller(site)));
 	return e;
 }
 
@@ -198,7 +236,8 @@ static int report(const struct rule *r, const struct snapshot *s, const struct o
 	struct diagnosis *d)
 {
 	char name[NAME_LEN], n[FMT_LEN], all[FMT_LEN], pct[FMT_LEN], mean[FMT_LEN];
-	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED], timed = o->c[RS_SC_WQ_TIMED];
+	uint64_t unwanted = o->c[RS_SC_PUNT_UNWANTED], timed = o->c[RS_SC_WQ_TIMED], samples;
+	const struct site_stats *site = worst_site(s, o->op, &samples);
 	const struct file_stats *file = worst_file(s, o->op);
 	struct finding f = {
 		.rule = r->id,
@@ -210,7 +249,10 @@ static int report(const struct rule *r, const struct snapshot *s, const struct o
 		.weight = unwanted,
 	};
 
-	return diagnosis__add(d, &f, evidence_of(s, o, file),
+	if (site && rule__pct(site->samples, samples) >= r->thresholds[PUNT_ONE_RING_PCT].value &&
+		stack_of(site, &f.stack))
+		return -ENOMEM;
+	return diagnosis__add(d, &f, evidence_of(s, o, file, site),
 		"%s: %s of %s requests (%s) went to io-wq workers unasked%s%s%s%s%s", op_name(o->op, name),
 		fmt_count(n, (double)unwanted), fmt_count(all, (double)base(o)),
 		fmt_pct(pct, (double)unwanted, (double)base(o)), timed ? ", " : "",
@@ -272,6 +314,7 @@ const struct rule rule_punt = {
 		{ "p99_ns", "99th percentile of the latency of all of them" },
 		{ "file", "the file that most of them were for, where that is known" },
 		{ "file_punted", "those that were for it" },
+		{ "call_site", "the function that submitted most of those that were asked" },
 	},
 	.eval = eval,
 };

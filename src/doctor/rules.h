@@ -71,6 +71,8 @@ const char *rule__feature_name(unsigned int feature);
 void evidence__u64(json_t **e, const char *name, uint64_t v);
 void evidence__real(json_t **e, const char *name, double v); /* left out if v is no number */
 void evidence__string(json_t **e, const char *name, const char *v);
+/* s, which need not be UTF-8. NULL: out of memory. */
+json_t *rule__string(const char *s);
 
 /* 100 * part / whole, 0 if whole is 0. */
 double rule__pct(uint64_t part, uint64_t whole);

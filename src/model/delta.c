@@ -284,6 +284,8 @@ static struct fidelity fidelity_delta(const struct fidelity *prev, const struct 
 		.ambiguous = minus(cur->ambiguous, prev->ambiguous),
 		.unmatched = minus(cur->unmatched, prev->unmatched),
 		.files_lost = minus(cur->files_lost, prev->files_lost),
+		.stacks_skipped = minus(cur->stacks_skipped, prev->stacks_skipped),
+		.stacks_lost = minus(cur->stacks_lost, prev->stacks_lost),
 		.children_lost = minus(cur->children_lost, prev->children_lost),
 		.missed = minus(cur->missed, prev->missed),
 		.extras_missed = minus(cur->extras_missed, prev->extras_missed),
@@ -334,6 +336,8 @@ int snapshot__delta(const struct snapshot *prev, const struct snapshot *cur, str
 		err = tasks_copy(cur, &d);
 	if (!err)
 		err = file_list__delta(&prev->files, &cur->files, &d.files);
+	if (!err)
+		err = site_list__delta(&prev->sites, &cur->sites, &d.sites);
 	if (err) {
 		snapshot__free(&d);
 		return err;

@@ -45,7 +45,17 @@ void snapshot__free(struct snapshot *s)
 	free(s->tasks);
 	free(s->registers);
 	file_list__free(&s->files);
+	site_list__free(&s->sites);
 	memset(s, 0, sizeof(*s));
+}
+
+bool snapshot__knows_sites(const struct snapshot *s)
+{
+	size_t i = 0;
+
+	while (i < s->n_rings && s->rings[i].sq_tid)
+		i++;
+	return snapshot__knows(s, RS_F_CALL_SITES) && (i < s->n_rings || !s->n_rings || s->others);
 }
 
 uint64_t op_stats__completed(const struct op_stats *o)

@@ -17,6 +17,7 @@
 #include "cost.h"
 #include "files.h"
 #include "reaping.h"
+#include "sites.h"
 
 enum feature_level { FEATURE_OFF, FEATURE_DEGRADED, FEATURE_FULL };
 
@@ -127,8 +128,10 @@ struct fidelity {
 	uint64_t ambiguous;   /* requests without a latency: another with their user_data was in flight */
 	uint64_t
 		unmatched; /* CQEs that no request in flight explains, where a CQE does not name its request */
-	uint64_t files_lost;	/* requests in trouble whose file found no room */
-	uint64_t children_lost; /* child processes that could not be followed */
+	uint64_t files_lost;	 /* requests in trouble whose file found no room */
+	uint64_t stacks_skipped; /* punts whose call site was not asked for: too many at a time */
+	uint64_t stacks_lost;	 /* those for which it could not be told */
+	uint64_t children_lost;	 /* child processes that could not be followed */
 	uint64_t missed; /* runs of our programs that the kernel skipped (recursion), but for extras' */
 	uint64_t extras_missed; /* the same of programs that only extras have: what extras count is short */
 	bool missed_known;	/* both; bpf_prog_info.recursion_misses exists since 5.12 */
@@ -154,6 +157,7 @@ struct snapshot {
 	struct register_stats *registers; /* by opcode, summed over rings */
 	size_t n_registers;
 	struct file_list files;
+	struct site_list sites;
 };
 
 /* Sums over a ring or over everything; JSON's `totals`. */
@@ -175,6 +179,9 @@ static inline bool snapshot__knows(const struct snapshot *s, enum rs_feature f)
 {
 	return s->features[f].level != FEATURE_OFF;
 }
+
+/* The same of call sites: threads of SQPOLL rings submit for others. */
+bool snapshot__knows_sites(const struct snapshot *s);
 
 struct totals ring_stats__totals(const struct ring_stats *r);
 /* CQEs posted to it, those that went through the overflow list included. */

@@ -41,5 +41,7 @@ json_t *rings_other__json(const struct snapshot *s);
 
 json_t *files__json(const struct snapshot *s);
 json_t *files_other__json(const struct snapshot *s);
+json_t *call_sites__json(const struct snapshot *s);
+json_t *call_sites_other__json(const struct snapshot *s);
 
 #endif

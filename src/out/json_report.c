@@ -96,6 +96,8 @@ static json_t *fidelity__json(const struct fidelity *f)
 	jout__put(&o, "details_lost", jout__u64(f->details_lost));
 	jout__put(&o, "stages_lost", jout__u64(f->stages_lost));
 	jout__put(&o, "files_lost", jout__u64(f->files_lost));
+	jout__put(&o, "stacks_skipped", jout__u64(f->stacks_skipped));
+	jout__put(&o, "stacks_lost", jout__u64(f->stacks_lost));
 	jout__put(&o, "ambiguous", jout__u64(f->ambiguous));
 	jout__put(&o, "unmatched", jout__u64(f->unmatched));
 	jout__put(&o, "children_lost", jout__u64(f->children_lost));
@@ -201,7 +203,7 @@ static json_t *findings__json(const struct diagnosis *d)
 		jout__put(&o, "op",
 			f->op >= 0 ? json_string(op_name((unsigned int)f->op, buf)) : json_null());
 		jout__put(&o, "file", jout__text(f->file));
-		jout__put(&o, "stack", json_null());
+		jout__put(&o, "stack", f->stack ? json_incref(f->stack) : json_null());
 		jout__put(&o, "requests", jout__u64_if(f->weight != 0, f->weight));
 		jout__put(&o, "time_ns", jout__u64_if(f->time_ns != 0, f->time_ns));
 		jout__put(&o, "gates", json_boolean(!f->never_gates));
@@ -250,6 +252,8 @@ json_t *report__json(const struct report *r)
 	jout__put(&o, "ops", all_ops__json(s));
 	jout__put(&o, "files", files__json(s));
 	jout__put(&o, "files_other", files_other__json(s));
+	jout__put(&o, "call_sites", call_sites__json(s));
+	jout__put(&o, "call_sites_other", call_sites_other__json(s));
 	jout__put(&o, "registers", registers__json(s));
 	jout__put(&o, "findings", findings__json(r->diag));
 	jout__put(&o, "not_checked", not_checked__json(r->diag));

@@ -66,6 +66,7 @@ void text__ops(struct text *t);
 void text__histograms(struct text *t);
 void text__stages(struct text *t);
 void text__files(struct text *t);
+void text__sites(struct text *t);
 void text__rings(struct text *t);
 void text__ops_by_ring(struct text *t);
 void text__workers(struct text *t);

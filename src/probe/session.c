@@ -16,18 +16,33 @@
 #include "refusal.h"
 #include "ringside.skel.h"
 
-static int ignore_wakeup(void *ctx, void *data, size_t size)
+static int note_wakeup(void *ctx, void *data, size_t size)
 {
-	(void)ctx;
+	struct session *s = ctx;
+
 	(void)data;
 	(void)size;
+	s->woken = true;
+	return 0;
+}
+
+static int take_stack(void *ctx, void *data, size_t size)
+{
+	struct session *s = ctx;
+
+	if (s->on_stack && size >= sizeof(struct rs_stack))
+		s->on_stack(data, s->on_stack_arg);
 	return 0;
 }
 
 static int open_wakeups(struct session *s)
 {
-	s->wakeups = ring_buffer__new(bpf_map__fd(s->skel->maps.rs_wakeups), ignore_wakeup, NULL, NULL);
-	return s->wakeups ? 0 : -errno;
+	s->wakeups = ring_buffer__new(bpf_map__fd(s->skel->maps.rs_wakeups), note_wakeup, s, NULL);
+	if (!s->wakeups)
+		return -errno;
+	return session__takes_stacks(s)
+		       ? ring_buffer__add(s->wakeups, bpf_map__fd(s->skel->maps.rs_stacks), take_stack, s)
+		       : 0;
 }
 
 int session__wakeup_fd(const struct session *s)
@@ -35,9 +50,13 @@ int session__wakeup_fd(const struct session *s)
 	return ring_buffer__epoll_fd(s->wakeups);
 }
 
-bool session__drain_wakeups(struct session *s)
+bool session__drain_wakeups(struct session *s, session_stack_fn fn, void *arg)
 {
-	return ring_buffer__consume(s->wakeups) > 0;
+	s->woken = false;
+	s->on_stack = fn;
+	s->on_stack_arg = arg;
+	ring_buffer__consume(s->wakeups);
+	return s->woken;
 }
 
 /* libbpf's print hook has no argument: where its words go while a session is being opened. */

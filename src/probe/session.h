@@ -107,10 +107,14 @@ bool session__missed(const struct session *s, uint64_t *ret, uint64_t *ret_extra
 /* Entries that the map of files has. */
 size_t session__files_max(void);
 
-/* Readable when ring entries run short; owned by the session. */
+/* Readable when ring entries run short, or when a stack was taken; owned by the session. */
 int session__wakeup_fd(const struct session *s);
-/* Makes the descriptor unreadable until entries run short again. Whether they did. */
-bool session__drain_wakeups(struct session *s);
+/*
+ * Makes the descriptor unreadable until that happens again, and gives fn the stacks that were taken meanwhile. Whether
+ * entries ran short.
+ */
+typedef void (*session_stack_fn)(const struct rs_stack *st, void *arg);
+bool session__drain_wakeups(struct session *s, session_stack_fn fn, void *arg);
 /* More than this many entries in use are short. */
 uint32_t session__rings_high_water(const struct session *s);
 

@@ -54,6 +54,7 @@ static void fill_config(const struct loading *l)
 	c->wq_told = s->plan.chosen[RS_F_WQ_QUEUE] != NULL;
 	c->watch_heads = session__can_watch(s, o);
 	c->files = session__notes_files(s);
+	c->call_sites = session__takes_stacks(s);
 	c->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS;
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
@@ -198,24 +199,24 @@ static void note_refusal(const struct loading *l, size_t i, int err)
 	say_refusal(l);
 }
 
-/* Whether the program with index i is only refused for the files that it notes; if so that is said, and left out. */
-static bool is_without_files(const struct loading *l, size_t i)
+/* Whether the program with index i is only refused for what it notes; if so that is said, and left out. */
+static bool is_without_notes(const struct loading *l, size_t i)
 {
 	struct session *s = l->s;
 	char reason[128];
 	size_t v;
 
-	if (!session__notes_files(s))
+	if (!session__notes_files(s) && !session__takes_stacks(s))
 		return false;
 	refusal__reason(s->verifier_log, -EINVAL, reason, sizeof(reason));
 	say_refusal(l);
-	s->no_files = true;
+	s->no_notes = true;
 	if (try_range(l, i, i + 1)) {
-		s->no_files = false;
+		s->no_notes = false;
 		return false;
 	}
 	for (v = 0; v < n_variants; v++) {
-		if (variants[v].feature != RS_F_FILES)
+		if (variants[v].feature != RS_F_FILES && variants[v].feature != RS_F_CALL_SITES)
 			continue;
 		snprintf(s->refused_text[v], sizeof(s->refused_text[v]), "the kernel refused %s with it: %s",
 			variants[i].program, reason);
@@ -237,7 +238,7 @@ static int try_alone(const struct loading *l, size_t i)
 	err = try_range(&alone, i, i + 1);
 	if (!err || session__out_of_resources(err))
 		return err;
-	if (!is_without_files(&alone, i))
+	if (!is_without_notes(&alone, i))
 		note_refusal(l, i, err);
 	return 1;
 }

@@ -20,7 +20,10 @@ struct session {
 	struct session_tables tables;
 	struct bpf_link *links[RS_F_COUNT];
 	struct bpf_link *begins[RS_F_COUNT]; /* of variants that have two programs */
-	struct ring_buffer *wakeups;
+	struct ring_buffer *wakeups;	     /* and stacks */
+	bool woken;
+	session_stack_fn on_stack;
+	void *on_stack_arg;
 	bool scan;
 	bool scan_in_part;   /* iterators do not meet all processes whose rings are watched */
 	uint32_t pid_ns;     /* ours, 0: the initial one */
@@ -29,7 +32,7 @@ struct session {
 	bool rates_known;
 	uint32_t setup_flags;
 	bool no_watch; /* the kernel refuses the programs that it takes */
-	bool no_files; /* the kernel refuses programs that note files */
+	bool no_notes; /* the kernel refuses programs that note files and stacks */
 	uint32_t sample;
 	char *log; /* what libbpf said */
 	char *verifier_log;
@@ -61,7 +64,15 @@ static inline bool session__can_watch(const struct session *s, const struct sess
 
 static inline bool session__notes_files(const struct session *s)
 {
-	return s->plan.state[RS_F_FILES].level != FEATURE_OFF && !s->no_files;
+	return s->plan.state[RS_F_FILES].level != FEATURE_OFF && !s->no_notes;
+}
+
+/* Stacks on their way to us; a power of 2. */
+#define STACKS_BYTES (512u << 10)
+
+static inline bool session__takes_stacks(const struct session *s)
+{
+	return s->plan.state[RS_F_CALL_SITES].level != FEATURE_OFF && !s->no_notes;
 }
 
 /* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */

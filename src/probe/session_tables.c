@@ -63,6 +63,8 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_series_index, o->max.series + 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_named, uses_named(s) ? o->max.inflight : 1);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_files, session__notes_files(s) ? FILES_MAX : 1);
+	if (session__takes_stacks(s))
+		err = err ? err : bpf_map__set_max_entries(k->maps.rs_stacks, STACKS_BYTES);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
 	/* addresses of rings that are gone may stay for a while */
 	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max.rings * 2);

@@ -17,6 +17,8 @@ struct module {
 	struct image own, debug, shared, packed;
 	struct funcindex functions;
 	struct lines *lines;
+	struct cfi *cfi;
+	bool cfi_tried;
 	bool awake;  /* functions and lines were read, as far as there are any */
 	bool broken; /* cut short while it was read: never touched again */
 };
@@ -52,6 +54,7 @@ static void give_up(struct module *m)
 	m->broken = true;
 	m->awake = false;
 	m->lines = NULL;
+	m->cfi = NULL;
 	funcindex__free(&m->functions);
 	image__abandon(&m->own);
 	image__abandon(&m->debug);
@@ -230,10 +233,43 @@ int module__find(struct module *m, uint64_t vaddr, struct module_answer *ret)
 	return err;
 }
 
+struct stepping {
+	struct module *m;
+	uint64_t vaddr;
+	const struct stack *st;
+	struct stack_registers *regs;
+};
+
+static int take_step(void *arg)
+{
+	struct stepping *s = arg;
+	struct module *m = s->m;
+	int err;
+
+	if (!m->cfi && !m->cfi_tried) {
+		err = cfi__open(&m->own, &m->cfi);
+		if (err == -ENOMEM)
+			return err;
+		m->cfi_tried = true;
+	}
+	return m->cfi ? cfi__step(m->cfi, s->vaddr, s->st, s->regs) : -ENOENT;
+}
+
+int module__step(struct module *m, uint64_t vaddr, const struct stack *st, struct stack_registers *regs)
+{
+	struct stepping s = { m, vaddr, st, regs };
+	int err = guarded(m, take_step, &s);
+
+	return err == -EIO ? -ENOENT : err;
+}
+
 void module__rest(struct module *m)
 {
 	lines__close(m->lines);
 	m->lines = NULL;
+	cfi__close(m->cfi);
+	m->cfi = NULL;
+	m->cfi_tried = false;
 	funcindex__free(&m->functions);
 	m->awake = false;
 }

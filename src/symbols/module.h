@@ -9,6 +9,7 @@
 
 #include "image.h"
 #include "lines.h"
+#include "unwind.h"
 
 struct module;
 
@@ -38,6 +39,8 @@ bool module__has(const struct module *m, const void *bytes, size_t size);
 int module__to_vaddr(struct module *m, uint64_t file_offset, uint64_t *ret_vaddr);
 /* Reads what it needs. 0, also if nothing is known; negative errno. */
 int module__find(struct module *m, uint64_t vaddr, struct module_answer *ret);
+/* As cfi__step(); -ENOENT also if the file was cut short. */
+int module__step(struct module *m, uint64_t vaddr, const struct stack *st, struct stack_registers *regs);
 /* Frees what module__find() has read; it would be read again. */
 void module__rest(struct module *m);
 bool module__is_awake(const struct module *m);

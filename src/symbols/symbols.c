@@ -280,3 +280,61 @@ int symbols__resolve(struct symbols *s, pid_t pid, const uint64_t *addrs, size_t
 	free(frames);
 	return err;
 }
+
+/* back: as for name_frame(). */
+static int step_up(const struct process *p, unsigned int back, const struct stack *st,
+	struct stack_registers *regs)
+{
+	uint64_t addr = regs->ip - back, vaddr;
+	const struct mapping *m = maps__find(&p->maps, addr);
+	struct held *held = m ? p->modules[m - p->maps.list] : NULL;
+	int err;
+
+	/* an address of nothing: what led here was no frame */
+	if (!m)
+		return -EINVAL;
+	if (!held || module__to_vaddr(held->module, addr - m->start + m->file_offset, &vaddr))
+		return frame_pointer__step(st, regs);
+	err = module__step(held->module, vaddr, st, regs);
+	return err == -ENOENT ? frame_pointer__step(st, regs) : err;
+}
+
+/* The process, remembered now if it was not. NULL: *ret_err says why. */
+static struct process *get_process(struct symbols *s, pid_t pid, int *ret_err)
+{
+	struct process *p = find_process(s, pid);
+
+	*ret_err = p ? 0 : symbols__remember(s, pid);
+	return p || *ret_err ? p : find_process(s, pid);
+}
+
+int symbols__unwind(struct symbols *s, pid_t pid, const struct stack_registers *regs, const struct stack *st,
+	uint64_t *ret, size_t max, size_t *ret_n, enum unwind_end *ret_end)
+{
+	struct stack_registers r = *regs;
+	struct process *p;
+	size_t n = 0;
+	int err;
+
+	p = get_process(s, pid, &err);
+	if (p && !maps__find(&p->maps, r.ip)) {
+		if (look_again(s, p, &r.ip, 1))
+			return -ENOMEM;
+		p = get_process(s, pid, &err);
+	}
+	if (!p)
+		return err;
+	err = 0;
+	while (n < max && !err) {
+		ret[n] = r.ip;
+		err = step_up(p, n++ > 0, st, &r);
+	}
+	if (err == -ENOMEM)
+		return err;
+	/* what can't be code is no caller */
+	if (err == -EINVAL && n > 1 && !maps__find(&p->maps, ret[n - 1] - 1))
+		n--;
+	*ret_n = n;
+	*ret_end = err == -ENODATA ? UNWIND_COMPLETE : !err || err == -ERANGE ? UNWIND_CUT : UNWIND_NO_FRAMES;
+	return 0;
+}

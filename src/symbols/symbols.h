@@ -64,6 +64,32 @@ void symbols__forget(struct symbols *s, pid_t pid);
 int symbols__resolve(struct symbols *s, pid_t pid, const uint64_t *addrs, size_t n, struct frame *ret);
 void frames__free(struct frame *frames, size_t n);
 
+struct stack_registers {
+	uint64_t ip, sp, bp;
+	bool bp_known;
+};
+
+/* A copy of a part of a stack. */
+struct stack {
+	uint64_t start;
+	const unsigned char *bytes;
+	size_t size;
+};
+
+enum unwind_end {
+	UNWIND_COMPLETE, /* up to where the thread begins */
+	UNWIND_CUT,	 /* as far as the copy of the stack goes, or there is room */
+	UNWIND_NO_FRAMES, /* up to code of which no file says how its frames look, and that has no frame pointer */
+};
+
+/*
+ * The addresses of a stack for symbols__resolve(), ret[0] is regs->ip. Each step goes by what the file with the code says
+ * of its frames (.eh_frame), else by the frame pointer. x86-64 only.
+ * 0; -ESRCH: the process is not remembered, and gone; other negative errno. Outputs are untouched on failure.
+ */
+int symbols__unwind(struct symbols *s, pid_t pid, const struct stack_registers *regs, const struct stack *st,
+	uint64_t *ret, size_t max, size_t *ret_n, enum unwind_end *ret_end);
+
 /* How many modules are held, and how many files had no place. */
 size_t symbols__modules(const struct symbols *s);
 size_t symbols__modules_refused(const struct symbols *s);

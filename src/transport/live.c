@@ -33,7 +33,7 @@ int live__start(struct session *s, size_t n_listed, struct live **ret)
 	l->retired.max = n_listed > LIVE_LISTED_MIN ? n_listed : LIVE_LISTED_MIN;
 	l->tracks = calloc(session__tables(s)->n_rings, sizeof(*l->tracks));
 	l->met = calloc(session__tables(s)->n_rings, sizeof(*l->met));
-	if (!l->tracks || !l->met || watches__begin(&l->watches, s)) {
+	if (!l->tracks || !l->met || watches__begin(&l->watches, s) || kept_sites__begin(&l->sites)) {
 		live__free(l);
 		return -ENOMEM;
 	}
@@ -112,12 +112,21 @@ static void end_budget(struct live *l)
 		budget__next(&l->budget, session__rates(l->s), &r);
 }
 
+static void drain(struct live *l)
+{
+	if (session__drain_wakeups(l->s, kept_sites__add, &l->sites))
+		l->woken = true;
+}
+
 int live__tick(struct live *l)
 {
-	bool woken = session__drain_wakeups(l->s);
 	size_t used = live_rings__track(l);
 	int err = adjust(l);
+	bool woken;
 
+	drain(l);
+	woken = l->woken;
+	l->woken = false;
 	if (err)
 		return err;
 	watches__update(&l->watches, l->s, live__now_ns(l));
@@ -202,6 +211,8 @@ static void count_losses(const struct live *l, struct snapshot *s)
 				   g->sq_exits_full + g->rejected_full + g->tags_mixed;
 	s->fidelity.stages_lost = g->stages_full;
 	s->fidelity.files_lost = g->files_full;
+	s->fidelity.stacks_skipped = g->stacks_skipped;
+	s->fidelity.stacks_lost = l->sites.lost;
 	s->fidelity.ambiguous = g->ambiguous;
 	s->fidelity.unmatched = g->unmatched;
 	s->fidelity.children_lost = g->targets_full;
@@ -213,6 +224,7 @@ int live__snapshot(struct live *l, struct snapshot *ret)
 	struct snapshot s = { 0 };
 	int err;
 
+	drain(l);
 	live_rings__track(l);
 	describe(l, &s);
 	describe_cost(l, &s);
@@ -220,6 +232,7 @@ int live__snapshot(struct live *l, struct snapshot *ret)
 	err = err ? err : live_maps__tasks(l->s, &s);
 	err = err ? err : live_maps__registers(l->s, &s);
 	err = err ? err : kept_files__read(&l->files, l->s, &s.files);
+	err = err ? err : site_list__copy(&l->sites.list, &s.sites);
 	if (err) {
 		snapshot__free(&s);
 		return err;
@@ -240,6 +253,7 @@ void live__free(struct live *l)
 		track__free(&l->tracks[i]);
 	retired__free(&l->retired);
 	kept_files__free(&l->files);
+	kept_sites__end(&l->sites);
 	cgroup_names__free(&l->cgroups);
 	free(l->tracks);
 	free(l->met);

@@ -7,6 +7,7 @@
 #include "live.h"
 #include "live_files.h"
 #include "live_maps.h"
+#include "live_sites.h"
 #include "retired.h"
 #include "track.h"
 #include "watches.h"
@@ -31,8 +32,10 @@ struct live {
 	uint64_t process_start_ns;		   /* CPU time of this process when the window began */
 	uint64_t start_unix_ns, start_ns, stop_ns; /* stop_ns 0: running */
 	bool frozen;
+	bool woken;    /* since the last tick */
 	bool has_proc; /* /proc is that of our pid namespace */
 	struct kept_files files;
+	struct kept_sites sites;
 	struct retired retired; /* rings read out and gone */
 };
 

@@ -38,8 +38,12 @@ RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_p
         "totals": TOTALS, "ops": [OP]}
 TROUBLE = {"punted": (COUNT, UNKNOWN), "errors": COUNT, "slow": COUNT, "time_ns": COUNT}
 FILE = TROUBLE | {"path": (TEXT, UNKNOWN), "kind": TEXT, "deleted": FLAG, "dev": TEXT, "inode": COUNT, "op": TEXT}
+FRAME = {"function": (TEXT, UNKNOWN), "inlined": (TEXT, UNKNOWN), "file": (TEXT, UNKNOWN), "line": (COUNT, UNKNOWN),
+         "module": (TEXT, UNKNOWN), "offset": TEXT}
+SITE = {"caller": (TEXT, UNKNOWN), "op": TEXT, "samples": COUNT, "stack": [FRAME], "complete": FLAG,
+        "why": (TEXT, UNKNOWN)}
 FINDING = {"rule": TEXT, "severity": TEXT, "title": TEXT, "evidence": {}, "advice": TEXT,
-           "ring": (COUNT, UNKNOWN), "op": (TEXT, UNKNOWN), "file": (TEXT, UNKNOWN), "stack": UNKNOWN,
+           "ring": (COUNT, UNKNOWN), "op": (TEXT, UNKNOWN), "file": (TEXT, UNKNOWN), "stack": ([TEXT], UNKNOWN),
            "requests": (COUNT, UNKNOWN), "time_ns": (COUNT, UNKNOWN), "gates": FLAG}
 REPORT = {
     "schema": COUNT, "tool": TEXT, "version": TEXT,
@@ -51,13 +55,14 @@ REPORT = {
                                          "busy_cpu_ns": COUNT, "over_ns": COUNT, "sample_min": COUNT,
                                          "sample_max": COUNT}, UNKNOWN)},
     "fidelity": dict.fromkeys(("untracked", "table_full", "rings_full", "series_full", "records_lost",
-                               "details_lost", "stages_lost", "files_lost", "ambiguous", "unmatched", "children_lost", "missed",
+                               "details_lost", "stages_lost", "files_lost", "stacks_skipped", "stacks_lost", "ambiguous", "unmatched", "children_lost", "missed",
                                "extras_missed"), COUNT),
     "totals": TOTALS, "rings": [RING], "rings_other": ({"n_rings": COUNT, "totals": TOTALS}, UNKNOWN),
     "tasks": [{"pid": COUNT, "tid": COUNT, "host_pid": (COUNT, UNKNOWN), "host_tid": (COUNT, UNKNOWN),
                "comm": TEXT, "workers_bounded_max": COUNT, "workers_unbounded_max": COUNT,
                "bounded_limit": (COUNT, UNKNOWN), "unbounded_limit": (COUNT, UNKNOWN)}],
     "ops": [OP], "files": [FILE], "files_other": (TROUBLE | {"n_files": COUNT}, UNKNOWN),
+    "call_sites": ([SITE], UNKNOWN), "call_sites_other": ({"samples": COUNT}, UNKNOWN),
     "registers": [{"op": TEXT, "count": COUNT, "errors": COUNT, "stacks": [TEXT],
                    "latency_ns": ({"count": COUNT, "sum": COUNT, "max": (COUNT, UNKNOWN)}, UNKNOWN)}],
     "findings": [FINDING],

@@ -210,6 +210,8 @@ static inline void fab__sick(struct fab *f)
 		(struct file_counts){ .punted = 4000, .time_ns = 360000000 });
 	sample__file(f->s, "/var/lib/db/1.sst", 13, OP_READV,
 		(struct file_counts){ .punted = 1000, .errors = 12, .slow = 3, .time_ns = 90000000 });
+	sample__site(f->s, "read_block", 12, OP_READV, 60);
+	f->s->sites.others = 3;
 	f->s->files.n_others = 2;
 	f->s->files.others = (struct file_counts){ .errors = 5 };
 	f->s->fidelity = (struct fidelity){ .untracked = 12,

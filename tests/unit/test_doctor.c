@@ -130,7 +130,12 @@ static void evidence_never_lies_about_its_failure(void **state)
 	evidence__real(&e, "none", 0.0 / 0.0);
 	assert_null(json_object_get(e, "none"));
 	assert_non_null(e);
-	evidence__string(&e, "s", "\xff");
+	/* names of files are anything */
+	evidence__string(&e, "s", "a\xff");
+	assert_string_equal(json_string_value(json_object_get(e, "s")), "a?");
+	scarce__begin(0);
+	evidence__string(&e, "t", "x");
+	scarce__end();
 	assert_null(e);
 	evidence__u64(&e, "more", 1);
 	evidence__real(&e, "more", 1);

@@ -73,7 +73,7 @@ static void test_contract_keys(void **state)
 	fab__op(sample__others(f.s), OP_NOP, 5);
 	j = render(&f);
 	assert_keys(j,
-		"schema tool version kernel window cost fidelity totals rings rings_other tasks ops files files_other "
+		"schema tool version kernel window cost fidelity totals rings rings_other tasks ops files files_other call_sites call_sites_other "
 		"registers findings not_checked");
 	assert_keys(at(j, "kernel"), "release features");
 	assert_keys(at(j, "kernel.features.submit"), "state how why");
@@ -82,7 +82,7 @@ static void test_contract_keys(void **state)
 		"estimated_cpu_ns programs_ns process_ns request_ns timing_ns events sample timed budget");
 	assert_keys(at(j, "fidelity"),
 		"untracked table_full rings_full series_full records_lost details_lost stages_lost "
-		"files_lost ambiguous unmatched children_lost missed extras_missed");
+		"files_lost stacks_skipped stacks_lost ambiguous unmatched children_lost missed extras_missed");
 	assert_counter_keys(at(j, "totals"), totals_keys);
 	assert_keys(at(j, "rings.1"),
 		"id pid pid_in_namespace host_pid comm cgroup fd sq_entries cq_entries flags state created_in_window "
@@ -104,6 +104,9 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "ops.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");
 	assert_keys(at(j, "files.0"), "path kind deleted dev inode op punted errors slow time_ns");
 	assert_keys(at(j, "files_other"), "n_files punted errors slow time_ns");
+	assert_keys(at(j, "call_sites.0"), "caller op samples stack complete why");
+	assert_keys(at(j, "call_sites.0.stack.0"), "function inlined file line module offset");
+	assert_keys(at(j, "call_sites_other"), "samples");
 	assert_keys(at(j, "registers.0"), "op count errors latency_ns stacks");
 	assert_keys(at(j, "registers.0.latency_ns"), "count sum max");
 	assert_keys(at(j, "findings.0"),

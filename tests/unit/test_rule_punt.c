@@ -57,7 +57,7 @@ static void punt_names_the_file(void **state)
 	(void)state;
 	sample__file(s, "/other/op", 1, OP_WRITE, (struct file_counts){ .punted = 900 });
 	sample__file(s, "/data/a", 2, OP_READ, (struct file_counts){ .punted = 719, .errors = 5 });
-	sample__file(s, "/data/b", 3, OP_READ, (struct file_counts){ .punted = 81 });
+	sample__file(s, "/data/\xff", 3, OP_READ, (struct file_counts){ .punted = 81 });
 	sample__file(s, "/data/c", 4, OP_READ, (struct file_counts){ .slow = 10000 });
 	f = only_finding(s, &d);
 	assert_null(f->file);
@@ -70,6 +70,32 @@ static void punt_names_the_file(void **state)
 	assert_string_equal(f->file, "/data/a");
 	assert_string_equal(f->title,
 		"READ: 800 of 8000 requests (10.0%) went to io-wq workers unasked: /data/a");
+	diagnosis__free(&d);
+	sample__free(s);
+}
+
+/* A stack if nearly all come from there; else the worst call is evidence. */
+static void punt_names_the_call(void **state)
+{
+	struct snapshot *s = punted_reads(8000, 800);
+	const struct finding *f;
+	struct diagnosis d;
+
+	(void)state;
+	sample__site(s, "other_op", 1, OP_WRITE, 900);
+	sample__site(s, "wal_append", 12, OP_READ, 89);
+	sample__site(s, "lookup\xff", 30, OP_READ, 11);
+	f = only_finding(s, &d);
+	assert_null(f->stack);
+	assert_string_equal(json_string_value(json_object_get(f->evidence, "call_site")),
+		"wal_append (a.c:12)");
+	diagnosis__free(&d);
+	s->sites.list[1].samples = 0;
+	f = only_finding(s, &d);
+	assert_int_equal(json_array_size(f->stack), 3);
+	assert_string_equal(json_string_value(json_array_get(f->stack, 0)), "liburing.so.2+0x2b95");
+	assert_string_equal(json_string_value(json_array_get(f->stack, 1)), "lookup? (a.c:30)");
+	assert_string_equal(json_string_value(json_array_get(f->stack, 2)), "main [db]");
 	diagnosis__free(&d);
 	sample__free(s);
 }
@@ -254,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(punt_fires),
 		cmocka_unit_test(punt_names_the_file),
+		cmocka_unit_test(punt_names_the_call),
 		cmocka_unit_test(punt_near_misses),
 		cmocka_unit_test(punt_severity),
 		cmocka_unit_test(punts_that_are_wanted_are_healthy),
