@@ -69,7 +69,7 @@ static __always_inline bool tags_are_complete(struct rs_ring *r)
  * A CQE that ends no request. msg_ring may post any flags to another ring (IORING_MSG_RING_FLAGS_PASS):
  * they mean something only if a request of this ring is known to give such CQEs, or may be.
  */
-static __noinline int count_other_cqe(const struct completion *c)
+SHARED int count_other_cqe(const struct completion *c)
 {
 	struct rs_tag_key key = {};
 	struct rs_ring *r;

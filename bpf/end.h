@@ -6,6 +6,7 @@
 #include "cqe.h"
 #include "rings.h"
 #include "slots.h"
+#include "spans.h"
 #include "staged.h"
 #include "troubled.h"
 #include "unseen.h"
@@ -251,6 +252,8 @@ static __always_inline void ending_count(const struct completion *c, struct endi
 	if (rs_config.files &&
 		(c->res < 0 || worker || (e->flags & RS_SLOT_PUNTED) || latency_ns >= rs_config.slow_ns))
 		rs_slot_troubled(e->p.group, e->i, c->res, latency_ns);
+	if (rs_config.spans && (e->flags & RS_SLOT_SPAN))
+		rs_span_end(e->p.group, e->i, c->res, now, worker);
 	slot_free(e->s);
 	if (e->flags & (RS_SLOT_LINKED | RS_SLOT_HEAD))
 		end_of_waiting(c->req, worker);

@@ -88,12 +88,26 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct xol_area {
+	unsigned long vaddr; /* begins with the code that uretprobes make functions return to */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	struct uprobes_state uprobes_state;
+};
+
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	int pid;
 	int tgid;
 	char comm[16];
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct sched_entity se;
@@ -350,7 +364,7 @@ struct bpf_iter_meta {
 /* x86, where the arguments of a system call are in this order, then r8 and r9. */
 struct pt_regs {
 	unsigned long di, si, dx, r10;
-	unsigned long ip, sp, bp;
+	unsigned long ip, sp, bp, orig_ax;
 };
 
 struct bpf_iter__task {
@@ -377,6 +391,10 @@ struct bpf_iter__task_vma {
 #define PF_IO_WORKER 0x00000010
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
+#define PF_FORKNOEXEC 0x00000040
+
+/* The same on all architectures. */
+#define SYS_IO_URING_ENTER 426
 
 /* include/uapi/linux/io_uring.h and io_uring_types.h: the first bits of io_kiocb.flags are the SQE's. */
 #define REQ_F_IO_DRAIN (1u << 1)

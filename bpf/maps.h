@@ -245,6 +245,37 @@ RS_MAP struct {
 	__type(value, struct rs_sq_exit);
 } rs_sq_exits SEC(".maps");
 
+/* What --span needs; made only then. By number of the span. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_span);
+} rs_spans SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_series);
+} rs_span_series SEC(".maps");
+
+/* Numbers of pairs of span and opcode, from 1. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(u32));
+} rs_free_span_ops SEC(".maps");
+
+/* Of threads that have been in a span. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rs_span_stack);
+} rs_span_stacks SEC(".maps");
+
 #ifdef RS_DEFINE_MAPS
 const volatile struct rs_config rs_config = {};
 struct rs_global rs = {};

@@ -102,13 +102,9 @@ static __always_inline bool is_ringside(struct owner *o)
 	return rs.own_pid && o->pid == rs.own_pid;
 }
 
-/* Whether rings of this owner are to be watched: the target and the filters, decided once a ring. */
-static __noinline bool is_wanted(struct owner *o)
+/* Whether this owner is one of those who are observed: the target and the filters. */
+static __always_inline bool is_observed(struct owner *o)
 {
-	if (!o)
-		return false;
-	if (is_ringside(o))
-		return true;
 	if (!is_target(o->pid))
 		return false;
 	if (rs_config.by_user && o->user != rs_config.user)
@@ -116,6 +112,12 @@ static __noinline bool is_wanted(struct owner *o)
 	if (rs_config.by_comm && !has_comm(o->task))
 		return false;
 	return !rs_config.by_cgroup || in_cgroup(o->task);
+}
+
+/* Whether rings of this owner are to be watched, decided once a ring. */
+static __noinline bool is_wanted(struct owner *o)
+{
+	return o && (is_ringside(o) || is_observed(o));
 }
 
 /* Of its many steps the verifier goes through each. */

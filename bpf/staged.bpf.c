@@ -3,6 +3,7 @@
 #include "staged.h"
 
 #include "agg.h"
+#include "spans.h"
 
 static __always_inline struct rs_hot *hot_at(u32 group, u32 i)
 {
@@ -82,10 +83,14 @@ __noinline int rs_slot_staged_end(u32 group, u32 i, u64 latency_ns)
 	if (!s || !c)
 		return 0;
 	series = s->series;
-	se = series_is_shared(series) ? NULL : series_at(series);
+	se = series_at(series);
 	if (!se)
 		return 0;
 	rs_stages_end(c, s->flags & RS_SLOT_STAGED, se->traits, s->submit_ns, latency_ns);
+	if (rs_config.spans && (s->flags & RS_SLOT_SPAN))
+		rs_span_staged(group, i, latency_ns);
+	if (series_is_shared(series))
+		return 0;
 	count_kin(series, RS_KIND_SLOW, latency_ns, latency_ns);
 	for (st = 0; st < RS_STAGES; st++)
 		if (c->ns[st])

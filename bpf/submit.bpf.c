@@ -3,7 +3,9 @@
 #include "follow.h"
 #include "rings.h"
 #include "slots.h"
+#include "spans.h"
 #include "sqe.h"
+#include "staged.h"
 #include "tags.h"
 #include "unseen.h"
 
@@ -228,6 +230,22 @@ static __always_inline u16 slot_flags(struct io_kiocb *req, struct io_ring_ctx *
 	return flags;
 }
 
+/* Tells the slot of a request whose span it is. Returns the flags that it gets. */
+static __noinline u16 slot_enters_span(u32 req_low, u64 req, u32 op)
+{
+	u32 pair = rs_span_submit(op), i;
+	struct rs_cold *cold;
+	struct place p;
+
+	if (!pair || !place_of(req_low, &p) || !slot_find(&p, req, &i))
+		return 0;
+	cold = cold_at(p.group, i);
+	if (!cold)
+		return 0;
+	cold->span_op = pair;
+	return RS_SLOT_SPAN;
+}
+
 static __always_inline int on_submit(struct io_kiocb *req)
 {
 	struct io_ring_ctx *ctx;
@@ -257,6 +275,8 @@ static __always_inline int on_submit(struct io_kiocb *req)
 		ATOMIC_ADD(&rs.rings_full, 1);
 	rs_add(&se->c[RS_SC_SUBMITTED], 1, shared);
 	if (!s) {
+		if (rs_config.spans)
+			rs_span_submit(req->opcode);
 		/* without a CQE, as a follower of a chain that failed with IOSQE_CQE_SKIP_SUCCESS */
 		take_rejected(r, (u64)req);
 		r->untagged = 1;
@@ -268,6 +288,8 @@ static __always_inline int on_submit(struct io_kiocb *req)
 	s->ring_uid = r->uid;
 	s->series = idx;
 	flags = slot_flags(req, ctx);
+	if (rs_config.spans)
+		flags |= slot_enters_span(PTR_LOW32(req), (u64)req, req->opcode);
 	now = 0;
 	if (ring_samples(r)) {
 		now = bpf_ktime_get_ns();
@@ -343,6 +365,8 @@ int BPF_PROG(rs_req_failed, const struct io_uring_sqe *sqe, struct io_kiocb *req
 	se = series_at(idx);
 	if (se)
 		ATOMIC_ADD(&se->c[RS_SC_REJECTED], 1);
+	if (rs_config.spans)
+		rs_span_reject(sqe->opcode);
 	if (se && (se->traits & RS_OP_NOTIF) && (req->flags & REQ_F_NEED_CLEANUP))
 		tag_refused(r->uid, sqe->user_data, idx);
 	s = slot_claim(PTR_LOW32(req), (u64)req);

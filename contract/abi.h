@@ -89,7 +89,8 @@ struct rs_series {
 	__u64 c[RS_SC_COUNT];
 	__u32 op;
 	__u32 traits; /* of the opcode, RS_OP_* */
-	__u64 pad;
+	__u32 span;   /* of a span's series: which */
+	__u32 pad;
 	__u16 kin[16];	   /* of a main series, by kind from RS_KIND_SLOW on: index, 0: none yet */
 	__u64 stages_lost; /* requests whose stages found no series: what the others say is not all */
 	__u64 pad2[7];
@@ -238,6 +239,7 @@ struct rs_ring {
 #define RS_SLOT_LINKED 512u  /* follows another in a chain */
 #define RS_SLOT_HEAD 1024u   /* another follows it */
 #define RS_SLOT_STAGED 2048u /* its rs_cold says what happened to it */
+#define RS_SLOT_SPAN 4096u   /* it was submitted inside of a span: its rs_cold says which */
 
 #define RS_KEY_BUSY 1u
 
@@ -281,7 +283,7 @@ struct rs_cold {
 	__u64 since_ns; /* when the stage began that it is in */
 	__u64 ns[RS_STAGES];
 	__u32 stage;
-	__u32 pad;
+	__u32 span_op; /* RS_SLOT_SPAN: number of the pair of span and opcode */
 };
 
 /* Slots stand in groups: a request may take any slot of its group. */
@@ -432,6 +434,50 @@ struct rs_pid {
 	__u32 here;
 };
 
+/*
+ * Spans: functions of programs. A request belongs to the innermost call that its thread is in when it submits it.
+ * Everything about a span is added atomically: many threads may be in it.
+ */
+#define RS_SPANS_MAX 256u
+
+struct rs_span {
+	__u64 calls;	/* begun */
+	__u64 returned; /* of these; those in lat */
+	__u64 waits;	/* for CQEs, inside of it and of no other span in it */
+	__u64 wait_ns;	/* off the CPU in them */
+	__u64 pad[4];
+	struct rs_lat lat;
+	__u32 ops[RS_OPS]; /* numbers of the pairs of it and an opcode, 0: none yet */
+} __attribute__((aligned(64)));
+
+/* A pair of span and opcode has its main series, then its kin, by kind from RS_KIND_SLOW on. */
+#define RS_SPAN_SERIES (1u + RS_KINDS - RS_KIND_SLOW)
+
+static __always_inline __u32 rs_span_series_index(__u32 pair, __u32 kind)
+{
+	return (pair - 1) * RS_SPAN_SERIES + (kind == RS_KIND_MAIN ? 0 : 1 + kind - RS_KIND_SLOW);
+}
+
+/* In struct rs_errno_key a span stands in the place of a ring: generation 0 is ring 0's alone. */
+#define RS_SPAN_UID(span) ((span) + 1)
+
+/* Calls that a thread is in, the innermost last. */
+#define RS_SPAN_DEPTH 32u
+
+struct rs_span_call {
+	__u64 begin_ns;
+	__u64 sp; /* at its entry */
+	__u32 span;
+	__u32 pad;
+};
+
+struct rs_span_stack {
+	__u32 depth;
+	__u32 waiting; /* number of the span, plus 1, that waits for CQEs; 0: none */
+	__u64 off_ns;  /* since then it is off the CPU; 0: it is not */
+	struct rs_span_call calls[RS_SPAN_DEPTH];
+};
+
 /* Read-only for the programs, set before load. */
 struct rs_config {
 	__u32 all;	  /* watch every ring; else only those of the processes in `targets` */
@@ -458,6 +504,7 @@ struct rs_config {
 	__u32 files;	   /* the files of requests in trouble are noted */
 	__u32 call_sites;  /* stacks are taken */
 	__u64 slow_ns;	   /* requests are slow that take this long */
+	__u32 spans;	   /* how many there are */
 };
 
 /* Shared and writable. */
@@ -467,7 +514,8 @@ struct rs_global {
 	__u64 sample_scale; /* of rs_sample_gap(); 0: every request is timed */
 	__u32 own_pid; /* ringside, while it measures its own cost; in the initial pid namespace; 0: not now */
 	__u32 zero;    /* always, and the verifier does not know */
-	__u32 pad0[10];
+	__u32 self; /* ringside, where functions are observed; in the initial pid namespace; 0: not known */
+	__u32 pad0[9];
 	/* losses, atomic */
 	__u64 errnos_full;   /* errors whose errno found no place */
 	__u64 overflow_full; /* overflowed CQEs whose opcode will stay unknown */
@@ -485,7 +533,8 @@ struct rs_global {
 	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */
 	__u64 n_files;	 /* noted, ever */
 	__u64 stacks_skipped; /* not taken: too many at a time */
-	__u64 pad1[2];
+	__u64 spans_full; /* calls of functions, and requests in them, that found no room */
+	__u64 pad1[1];
 };
 
 #endif

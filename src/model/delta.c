@@ -271,6 +271,41 @@ static int tasks_copy(const struct snapshot *cur, struct snapshot *d)
 	return 0;
 }
 
+/* On failure *ret is to be freed. */
+static int span_delta(const struct span_stats *prev, const struct span_stats *cur, struct span_stats *ret)
+{
+	*ret = (struct span_stats){
+		.binary = strdup(cur->binary),
+		.function = strdup(cur->function),
+		.calls = minus(cur->calls, prev->calls),
+		.returned = minus(cur->returned, prev->returned),
+		.waits = minus(cur->waits, prev->waits),
+		.wait_ns = minus(cur->wait_ns, prev->wait_ns),
+	};
+	lat__delta(&prev->lat, &cur->lat, &ret->lat);
+	if (!ret->binary || !ret->function)
+		return -ENOMEM;
+	return ops_delta(&prev->requests, &cur->requests, &ret->requests);
+}
+
+/* They are the same ones in every snapshot. */
+static int spans_delta(const struct snapshot *prev, const struct snapshot *cur, struct snapshot *d)
+{
+	static const struct span_stats none = { .lat.min_ns = UINT64_MAX };
+	int err = 0;
+
+	if (!cur->n_spans)
+		return 0;
+	d->spans = calloc(cur->n_spans, sizeof(*d->spans));
+	if (!d->spans)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < cur->n_spans; i++) {
+		d->n_spans++;
+		err = span_delta(i < prev->n_spans ? &prev->spans[i] : &none, &cur->spans[i], &d->spans[i]);
+	}
+	return err;
+}
+
 static struct fidelity fidelity_delta(const struct fidelity *prev, const struct fidelity *cur)
 {
 	return (struct fidelity){
@@ -338,6 +373,8 @@ int snapshot__delta(const struct snapshot *prev, const struct snapshot *cur, str
 		err = file_list__delta(&prev->files, &cur->files, &d.files);
 	if (!err)
 		err = site_list__delta(&prev->sites, &cur->sites, &d.sites);
+	if (!err)
+		err = spans_delta(prev, cur, &d);
 	if (err) {
 		snapshot__free(&d);
 		return err;

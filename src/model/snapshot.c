@@ -33,6 +33,16 @@ void ring_stats__free(struct ring_stats *r)
 	r->cgroup = NULL;
 }
 
+void span_stats__free(struct span_stats *s)
+{
+	if (!s)
+		return;
+	ring_stats__free(&s->requests);
+	free(s->binary);
+	free(s->function);
+	s->binary = s->function = NULL;
+}
+
 void snapshot__free(struct snapshot *s)
 {
 	if (!s)
@@ -46,6 +56,9 @@ void snapshot__free(struct snapshot *s)
 	free(s->registers);
 	file_list__free(&s->files);
 	site_list__free(&s->sites);
+	for (size_t i = 0; i < s->n_spans; i++)
+		span_stats__free(&s->spans[i]);
+	free(s->spans);
 	memset(s, 0, sizeof(*s));
 }
 

@@ -137,6 +137,15 @@ struct fidelity {
 	bool missed_known;	/* both; bpf_prog_info.recursion_misses exists since 5.12 */
 };
 
+/* Calls of a function, and the requests that threads submitted in it: of no other span, further in. */
+struct span_stats {
+	char *binary, *function;
+	uint64_t calls, returned; /* the others last on, or were jumped out of, or ended with their thread */
+	uint64_t waits, wait_ns;  /* for CQEs */
+	struct rs_lat lat;	  /* of those that returned */
+	struct ring_stats requests; /* its opcodes only: there is no ring of these */
+};
+
 struct snapshot {
 	char kernel_release[65];
 	struct feature_state features[RS_F_COUNT];
@@ -158,6 +167,8 @@ struct snapshot {
 	size_t n_registers;
 	struct file_list files;
 	struct site_list sites;
+	struct span_stats *spans; /* in the order that they were asked for */
+	size_t n_spans;
 };
 
 /* Sums over a ring or over everything; JSON's `totals`. */
@@ -173,6 +184,7 @@ struct totals {
 /* Frees what the snapshot owns and zeroes it. */
 void snapshot__free(struct snapshot *s);
 void ring_stats__free(struct ring_stats *r);
+void span_stats__free(struct span_stats *s);
 
 /* Whether counters that rest on this feature mean anything. */
 static inline bool snapshot__knows(const struct snapshot *s, enum rs_feature f)
@@ -182,6 +194,12 @@ static inline bool snapshot__knows(const struct snapshot *s, enum rs_feature f)
 
 /* The same of call sites: threads of SQPOLL rings submit for others. */
 bool snapshot__knows_sites(const struct snapshot *s);
+
+/* Whether it is known which requests spans submitted: not where the events do not name their request. */
+static inline bool snapshot__knows_requests_of_spans(const struct snapshot *s)
+{
+	return snapshot__knows(s, RS_F_SPANS) && snapshot__knows(s, RS_F_ENDS);
+}
 
 struct totals ring_stats__totals(const struct ring_stats *r);
 /* CQEs posted to it, those that went through the overflow list included. */

@@ -106,6 +106,7 @@ static void detach(struct session *s)
 {
 	size_t f;
 
+	session__detach_spans(s);
 	for (f = 0; f < RS_F_COUNT; f++) {
 		bpf_link__destroy(s->links[f]);
 		bpf_link__destroy(s->begins[f]);
@@ -124,7 +125,7 @@ static int attach(struct session *s)
 	for (f = 0; f < RS_F_COUNT; f++) {
 		struct feature_state *st = &s->plan.state[f];
 
-		if (!s->plan.chosen[f])
+		if (!s->plan.chosen[f] || variant__is_uprobe(s->plan.chosen[f]))
 			continue;
 		err = attach_variant(s, f, &culprit);
 		if (!err)
@@ -164,6 +165,8 @@ static int session__alloc(const struct session_options *o, struct session **ret)
 	if (!s)
 		return -ENOMEM;
 	s->scan = o->scan;
+	s->spans = o->spans;
+	s->n_spans = o->n_spans;
 	s->pid_ns = o->pid_ns;
 	s->scan_in_part = o->scan && o->all && o->pid_ns;
 	s->log = calloc(1, LIBBPF_LOG_BYTES);
@@ -199,7 +202,8 @@ static int open_in_kernel(struct session *s, const struct session_options *o, ch
 		return err;
 	}
 	err = session__check_essential(s, o, errmsg, errsize);
-	return err ? err : session__add_targets(s, o, errmsg, errsize);
+	err = err ? err : session__add_targets(s, o, errmsg, errsize);
+	return err ? err : session__attach_spans(s, errmsg, errsize);
 }
 
 int session__open(const struct session_options *o, struct session **ret, char *errmsg, size_t errsize)

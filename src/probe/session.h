@@ -19,6 +19,13 @@
 
 #define SLOW_NS 10000000ull
 
+/* A function whose calls are a span. */
+struct span_place {
+	const char *path; /* opens its file as long as the session is being opened */
+	uint64_t file_offset;
+	const char *binary, *function; /* for people */
+};
+
 struct session_options {
 	bool all;	      /* watch every ring, else only those of the targets */
 	bool scan;	      /* look for rings that exist already */
@@ -32,10 +39,12 @@ struct session_options {
 	bool by_user, by_cgroup;
 	uint32_t user;
 	uint64_t cgroup_id;
-	const char *comm; /* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
-	bool no_extras;	  /* leave them out: they can cost as much as all the rest */
-	bool watch_heads; /* let session__watch() see CQ heads move */
-	bool partial;	  /* go on without what is essential to an observation */
+	const char *comm;		/* of the process, at most RS_COMM_LEN - 1 bytes; NULL: any */
+	bool no_extras;			/* leave them out: they can cost as much as all the rest */
+	bool watch_heads;		/* let session__watch() see CQ heads move */
+	bool partial;			/* go on without what is essential to an observation */
+	const struct span_place *spans; /* must outlive the session */
+	size_t n_spans;			/* at most RS_SPANS_MAX */
 	/* gets what libbpf and the verifier said of each program that was refused, and of a failure; may be NULL */
 	void (*on_refusal)(const char *text);
 };
@@ -58,7 +67,8 @@ struct session_tables {
 	struct rs_lags *lags; /* by ring; NULL: CQ heads can't be watched */
 	struct rs_series *series;
 	uint32_t n_series;
-	uint32_t n_kin; /* series of stages: behind the others, and not mapped */
+	uint32_t n_kin;	     /* series of stages: behind the others, and not mapped */
+	uint32_t n_span_ops; /* pairs of span and opcode */
 };
 
 struct session;
@@ -126,6 +136,12 @@ int session__read_cold(const struct session *s, uint32_t group, struct rs_cold_g
 
 /* A series of a stage. 0 or negative errno. */
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret);
+
+/* What was asked for, in the order of their numbers. */
+const struct span_place *session__spans(const struct session *s, size_t *ret_n);
+/* A span, and the series of a kind of one of its pairs with an opcode. 0 or negative errno. */
+int session__read_span(const struct session *s, uint32_t idx, struct rs_span *ret);
+int session__read_span_series(const struct session *s, uint32_t pair, uint32_t kind, struct rs_series *ret);
 
 /*
  * Tells of every CQ head in the memory of a process that is of a known ring. visit returns negative errno to end it.

@@ -56,6 +56,7 @@ static void fill_config(const struct loading *l)
 	c->files = session__notes_files(s);
 	c->call_sites = session__takes_stacks(s);
 	c->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS;
+	c->spans = session__has_spans(s) ? (__u32)s->n_spans : 0;
 	c->overflow_names_request = exact_overflows(s);
 	c->wake_from = session__rings_high_water(s);
 	c->wake_from_series = RS_SERIES_FIRST + (s->tables.n_series - RS_SERIES_FIRST) / 4;
@@ -145,6 +146,7 @@ static int load_range(const struct loading *l, size_t first, size_t end)
 	if (!s->skel)
 		return -errno;
 	err = enough_descriptors(s);
+	session__prepare_spans(s);
 	err = err ? err : session__size_maps(s, l->o);
 	for (i = first; !err && i < end; i++)
 		if (is_chosen(s, i))
@@ -320,13 +322,44 @@ static void load_error(const struct loading *l, int err, char *errmsg, size_t er
 	}
 }
 
+static bool is_for_spans(const struct variant *v)
+{
+	return v->feature == RS_F_SPANS || v->feature == RS_F_SPAN_WAIT;
+}
+
 static void leave_out_extras(struct session *s)
 {
 	size_t i;
 
 	for (i = 0; i < n_variants; i++)
-		if (feature_is_extra(variants[i].feature))
+		if (feature_is_extra(variants[i].feature) && !is_for_spans(&variants[i]))
 			s->refused[i] = "not asked for";
+}
+
+static void leave_out_spans(struct session *s, const struct session_options *o)
+{
+	char why[160] = "";
+	size_t i;
+
+	if (session__wants_spans(o))
+		session__ask_uprobes(why, sizeof(why));
+	for (i = 0; i < n_variants; i++) {
+		if (!is_for_spans(&variants[i]) || (session__wants_spans(o) && !why[0]))
+			continue;
+		snprintf(s->refused_text[i], sizeof(s->refused_text[i]), "%s",
+			why[0] ? why : "not asked for (--span)");
+		s->refused[i] = s->refused_text[i];
+	}
+}
+
+/* Without what spans were asked of, they have to be refused; waits may stay unknown. */
+static int check_spans(const struct session *s, char *errmsg, size_t errsize)
+{
+	if (!s->n_spans || s->plan.chosen[RS_F_SPANS])
+		return 0;
+	snprintf(errmsg, errsize, "--span: can't observe functions on this kernel: %s",
+		s->plan.state[RS_F_SPANS].why);
+	return -EOPNOTSUPP;
 }
 
 /*
@@ -363,9 +396,11 @@ static int load(const struct loading *l, char *errmsg, size_t errsize)
 		leave_out_extras(s);
 	else
 		ask_functions(l);
+	leave_out_spans(s, l->o);
 	for (;;) {
 		plan__select(l->btf, kallsyms__lookup, l->syms, s->refused, &s->plan);
 		err = session__check_essential(s, l->o, errmsg, errsize);
+		err = err ? err : check_spans(s, errmsg, errsize);
 		if (err)
 			return err;
 		err = load_range(l, 0, n_variants);

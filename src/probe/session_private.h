@@ -33,6 +33,11 @@ struct session {
 	uint32_t setup_flags;
 	bool no_watch; /* the kernel refuses the programs that it takes */
 	bool no_notes; /* the kernel refuses programs that note files and stacks */
+	const struct span_place *spans;
+	size_t n_spans;
+	struct bpf_link **span_links; /* two a span; or of all of a file together, by descriptor: */
+	int *span_fds;
+	size_t n_span_links, n_span_fds;
 	uint32_t sample;
 	char *log; /* what libbpf said */
 	char *verifier_log;
@@ -80,6 +85,25 @@ int session__size_maps(struct session *s, const struct session_options *o);
 /* Maps the tables into memory and fills them, after loading. 0 or negative errno. */
 int session__set_up_tables(struct session *s);
 void session__unmap_tables(struct session *s);
+/* Makes entries free. Last-in first-out, so that the highest is pushed first: small numbers are used first. */
+int session__push_free(int fd, uint32_t first, uint32_t end);
+
+/*
+ * Spans (session_spans.c). Whether programs for them are loaded: they were asked for, or everything is tried.
+ */
+bool session__wants_spans(const struct session_options *o);
+/* Why the kernel has no uprobes for us, in words; "": it has. */
+void session__ask_uprobes(char *why, size_t size);
+/* Whether the programs have been chosen, for the spans that there are. */
+bool session__has_spans(const struct session *s);
+/* Decides the sizes of their maps, or that there are none. 0 or negative errno. */
+int session__size_spans(struct session *s);
+/* Between opening the object and loading it. */
+void session__prepare_spans(struct session *s);
+int session__fill_spans(struct session *s);
+/* 0, or negative errno and one line in errmsg. */
+int session__attach_spans(struct session *s, char *errmsg, size_t errsize);
+void session__detach_spans(struct session *s);
 
 /* The entry, beyond those in use, of the ring that our own cost is measured on. */
 static inline uint32_t session__own_ring(const struct session *s)

@@ -66,6 +66,7 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	if (session__takes_stacks(s))
 		err = err ? err : bpf_map__set_max_entries(k->maps.rs_stacks, STACKS_BYTES);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
+	err = err ? err : session__size_spans(s);
 	/* addresses of rings that are gone may stay for a while */
 	return err ? err : bpf_map__set_max_entries(k->maps.rs_ring_index, o->max.rings * 2);
 }
@@ -158,8 +159,7 @@ static void reset_ring(struct rs_ring *r, uint32_t idx, uint32_t generation)
 	r->fd = -1;
 }
 
-/* Index 0 is taken last-in first-out, so push the highest first: small numbers are used first. */
-static int push_free(int fd, uint32_t first, uint32_t end)
+int session__push_free(int fd, uint32_t first, uint32_t end)
 {
 	uint32_t i;
 
@@ -188,9 +188,10 @@ static int fill_tables(struct session *s)
 		t->series[RS_SERIES_SHARED(i)].op = i;
 		t->series[RS_SERIES_SHARED(i)].traits = op_traits(i);
 	}
-	err = push_free(s->maps.free_rings, 1, t->n_rings);
-	err = err ? err : push_free(s->maps.free_series, RS_SERIES_FIRST, t->n_series);
-	return err ? err : push_free(s->maps.free_kin, t->n_series, t->n_series + t->n_kin);
+	err = session__push_free(s->maps.free_rings, 1, t->n_rings);
+	err = err ? err : session__push_free(s->maps.free_series, RS_SERIES_FIRST, t->n_series);
+	err = err ? err : session__push_free(s->maps.free_kin, t->n_series, t->n_series + t->n_kin);
+	return err ? err : session__fill_spans(s);
 }
 
 int session__set_up_tables(struct session *s)

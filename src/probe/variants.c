@@ -100,6 +100,15 @@ const struct variant variants[] = {
 	ROW(WQ_QUEUE, "rs_wq_begin", "fentry:io_wq_submit_work", "io_wq_work*", .fields = "io_kiocb.cqe"),
 	ROW(REGISTER_TIME, "rs_register_begin", "fentry:__x64_sys_io_uring_register", "pt_regs*"),
 	ROW(BUFFERS, "rs_import_buffer", "fentry:io_import_reg_buf", "io_kiocb*,..."),
+
+	/* since 6.6 all places at once: one by one each takes a tenth of a second, to attach and to detach */
+	ROW(SPANS, "rs_span_return", "uprobe_multi", NULL, .begin = "rs_span_begin",
+		.fields = "bpf_uprobe_multi_link.path,uprobes_state.xol_area,xol_area.vaddr"),
+	/* a program learns since 5.15 which of the places that it is attached to it runs at */
+	ROW(SPANS, "rs_span_return", "uprobe", NULL, .begin = "rs_span_begin",
+		.fields = "bpf_trace_run_ctx.bpf_cookie,uprobes_state.xol_area,xol_area.vaddr"),
+	ROW(SPAN_WAIT, "rs_span_switch", "sched_switch", "u8,task_struct*,task_struct*,...",
+		.begin = "rs_span_wait", .fields = "bpf_trace_run_ctx.bpf_cookie,xol_area.vaddr"),
 };
 
 const size_t n_variants = sizeof(variants) / sizeof(variants[0]);
@@ -118,6 +127,16 @@ const char *hook__function(const char *hook)
 	if (!strncmp(hook, "fentry:", 7))
 		return hook + 7;
 	return strncmp(hook, "fexit:", 6) ? NULL : hook + 6;
+}
+
+bool variant__is_uprobe(const struct variant *v)
+{
+	return !strcmp(v->hook, "uprobe") || variant__is_uprobe_multi(v);
+}
+
+bool variant__is_uprobe_multi(const struct variant *v)
+{
+	return !strcmp(v->hook, "uprobe_multi");
 }
 
 static bool has_program(const struct variant *v, const char *name)

@@ -14,8 +14,12 @@
 struct variant {
 	enum rs_feature feature;
 	const char *program; /* in the BPF object; NULL: another feature's program tells it */
-	const char *begin;   /* a second program, at the beginning of the function of an fexit one, or NULL */
-	const char *hook;    /* name of a tracepoint, "iter:TYPE", "fentry:FUNCTION" or "fexit:FUNCTION" */
+	const char *begin;   /* a second program, where that begins whose end the first one sees, or NULL */
+	/*
+	 * Name of a tracepoint, "iter:TYPE", "fentry:FUNCTION", "fexit:FUNCTION", or of whatever functions of programs
+	 * "uprobe", "uprobe_multi".
+	 */
+	const char *hook;
 	/*
 	 * The arguments of the tracepoint or function: "NAME*" pointer to struct NAME, "*" untyped pointer, "u8".."u64"
 	 * and "s8".."s64" integers, "..." anything from here on. NULL for iterators.
@@ -34,6 +38,10 @@ extern const size_t n_variants;
 
 /* The function of an fentry or fexit hook; NULL: it is no such hook. */
 const char *hook__function(const char *hook);
+
+/* Whether its programs are attached to functions of other programs. */
+bool variant__is_uprobe(const struct variant *v);
+bool variant__is_uprobe_multi(const struct variant *v);
 
 /* Whether only extras have this program: what it misses makes nothing else wrong. */
 bool program__is_extra(const char *name);

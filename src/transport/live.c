@@ -208,7 +208,7 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.untracked = t.untracked;
 	s->fidelity.table_full = t.no_slot;
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
-				   g->sq_exits_full + g->rejected_full + g->tags_mixed;
+				   g->sq_exits_full + g->rejected_full + g->tags_mixed + g->spans_full;
 	s->fidelity.stages_lost = g->stages_full;
 	s->fidelity.files_lost = g->files_full;
 	s->fidelity.stacks_skipped = g->stacks_skipped;
@@ -228,7 +228,8 @@ int live__snapshot(struct live *l, struct snapshot *ret)
 	live_rings__track(l);
 	describe(l, &s);
 	describe_cost(l, &s);
-	err = live_rings__read(l, &s);
+	err = live_maps__spans(l->s, &s);
+	err = err ? err : live_rings__read(l, &s);
 	err = err ? err : live_maps__tasks(l->s, &s);
 	err = err ? err : live_maps__registers(l->s, &s);
 	err = err ? err : kept_files__read(&l->files, l->s, &s.files);

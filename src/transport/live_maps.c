@@ -27,6 +27,12 @@ static struct ring_stats *ring_of_uid(struct snapshot *s, uint32_t uid)
 	return uid ? NULL : s->others;
 }
 
+/* A span's, or NULL: the key is a ring's. */
+static struct ring_stats *requests_of_span(struct snapshot *s, uint32_t uid)
+{
+	return uid && uid <= s->n_spans ? &s->spans[uid - RS_SPAN_UID(0)].requests : NULL;
+}
+
 static bool has_op(const struct ring_stats *r, unsigned int op)
 {
 	size_t i;
@@ -42,8 +48,11 @@ static bool has_op(const struct ring_stats *r, unsigned int op)
  */
 static struct ring_stats *owner_of(struct snapshot *s, const struct rs_errno_key *key)
 {
-	struct ring_stats *r = ring_of_uid(s, key->ring_uid);
+	struct ring_stats *r = requests_of_span(s, key->ring_uid);
 
+	if (r)
+		return has_op(r, key->op) ? r : NULL;
+	r = ring_of_uid(s, key->ring_uid);
 	if (key->op >= RS_OPS || (r && has_op(r, key->op)))
 		return r;
 	return s->others && has_op(s->others, key->op) ? s->others : NULL;
@@ -81,6 +90,8 @@ int live_maps__errnos(const struct session *s, struct snapshot *snap)
 		catch_up(&snap->rings[i]);
 	if (!err && snap->others)
 		catch_up(snap->others);
+	for (size_t i = 0; !err && i < snap->n_spans; i++)
+		catch_up(&snap->spans[i].requests);
 	return err;
 }
 

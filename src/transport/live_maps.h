@@ -35,6 +35,9 @@ int live_maps__extras(const struct session *s, struct snapshot *snap);
 /* Adds those of r->uid to r and gives their series back. 0 or negative errno. */
 int live_maps__take_extras(struct session *s, struct ring_stats *r);
 
+/* Gives s the spans that were asked for, but their errnos, which live_maps__errnos() does. 0 or negative errno. */
+int live_maps__spans(const struct session *s, struct snapshot *snap);
+
 int live_maps__tasks(const struct session *s, struct snapshot *snap);
 int live_maps__registers(const struct session *s, struct snapshot *snap);
 

@@ -16,7 +16,8 @@ static bool is_dead(const struct session_tables *t, uint32_t uid)
 {
 	uint32_t idx = RS_RING_IDX(uid);
 
-	return idx && (idx >= t->n_rings || t->rings[idx].uid != uid);
+	/* without a generation it is a span's */
+	return idx && uid != idx && (idx >= t->n_rings || t->rings[idx].uid != uid);
 }
 
 /* An insertion or deletion meanwhile may make a walk miss entries: the next one meets them. */
