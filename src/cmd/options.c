@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "doctor.h"
@@ -51,6 +52,17 @@ static int set_duration(struct cursor *c, const char *shown, const char *v, uint
 	}
 }
 
+static int add_string(struct cursor *c, const char *shown, const char *v, struct string_list *field)
+{
+	const char **more = reallocarray(field->strings, field->n + 1, sizeof(*more));
+
+	if (!more)
+		return FAIL(c, "%s: out of memory", shown);
+	field->strings = more;
+	more[field->n++] = v;
+	return 0;
+}
+
 static int set_value(struct cursor *c, const struct option_row *r, const char *shown, const char *v)
 {
 	void *field = c->fields + r->offset;
@@ -65,6 +77,8 @@ static int set_value(struct cursor *c, const struct option_row *r, const char *s
 	case OPTION_STRING:
 		*(const char **)field = v;
 		return 0;
+	case OPTION_STRINGS:
+		return add_string(c, shown, v, field);
 	case OPTION_DURATION:
 		return set_duration(c, shown, v, field);
 	case OPTION_PIDS:

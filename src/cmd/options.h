@@ -13,6 +13,11 @@ struct pid_list {
 	size_t n;
 };
 
+struct string_list {
+	const char **strings;
+	size_t n;
+};
+
 struct optional_string {
 	bool given;
 	const char *value; /* NULL: given without a value */
@@ -21,6 +26,7 @@ struct optional_string {
 enum option_kind {
 	OPTION_FLAG,	  /* bool */
 	OPTION_STRING,	  /* const char * */
+	OPTION_STRINGS,	  /* struct string_list, values add up */
 	OPTION_DURATION,  /* uint64_t nanoseconds */
 	OPTION_PIDS,	  /* struct pid_list, values add up */
 	OPTION_OPTIONAL,  /* struct optional_string; the value only as --name=value */

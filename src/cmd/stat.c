@@ -16,7 +16,6 @@
 #include "privileges.h"
 #include "program.h"
 #include "stream.h"
-#include "thresholds.h"
 
 static int check_privileges(void)
 {
@@ -127,6 +126,8 @@ static int open_session(struct stat_run *r)
 	so.no_extras = o->no_extras;
 	so.watch_heads = watches_heads(o);
 	so.slow_ns = o->slow_ns;
+	so.spans = r->spans.places;
+	so.n_spans = r->spans.n;
 	so.on_refusal = log_verbose_lines;
 	stat_options__sizes(o, &so);
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
@@ -173,6 +174,23 @@ static int announce(struct stat_run *r)
 	return err;
 }
 
+/* Returns 0 or the exit status. */
+static int find_spans(struct stat_run *r)
+{
+	const struct stat_options *o = r->o;
+	size_t i;
+	int err;
+
+	for (i = 0; i < o->spans.n; i++) {
+		err = spans__add(&r->spans, o->spans.strings[i], &r->pids, o->program);
+		if (err)
+			return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? EXIT_FAILED : EXIT_USAGE;
+	}
+	for (i = 0; i < r->spans.n; i++)
+		log_verbose("--span: %s in %s", r->spans.places[i].function, r->spans.places[i].binary);
+	return EXIT_OK;
+}
+
 /* Everything that can fail before anything has been started. Returns 0 or the exit status. */
 static int prepare(struct stat_run *r)
 {
@@ -196,7 +214,8 @@ static int prepare(struct stat_run *r)
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}
-	status = hold_program(r);
+	status = find_spans(r);
+	status = status ? status : hold_program(r);
 	if (status)
 		return status;
 	if (open_session(r))
@@ -295,6 +314,7 @@ static void release(struct stat_run *r)
 	session__close(r->session);
 	child__free(r->child);
 	pid_set__free(&r->pids);
+	spans__free(&r->spans);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
 	free(r->target);
@@ -308,8 +328,7 @@ int cmd_stat(int argc, char **argv)
 
 	status = stat_options__parse(argc, argv, &o);
 	if (status) {
-		free(o.pids.pids);
-		threshold_settings__free(&o.thresholds);
+		stat_options__free(&o);
 		return status == 1 ? stream__finish_stdout() : EXIT_USAGE;
 	}
 	status = prepare(&r);
@@ -318,7 +337,6 @@ int cmd_stat(int argc, char **argv)
 	if (status == EXIT_OK)
 		status = observe(&r);
 	release(&r);
-	free(o.pids.pids);
-	threshold_settings__free(&o.thresholds);
+	stat_options__free(&o);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "pids.h"
 #include "sinks.h"
+#include "spans.h"
 
 struct stat_options {
 	struct pid_list pids;
@@ -27,11 +28,13 @@ struct stat_options {
 	const char *reap; /* "bracketed", "exact" or "exact-in-vm", NULL: not given */
 	uint64_t sample;  /* 0: not given */
 	double budget;	  /* percent, 0: none */
-	char **program;	  /* NULL: none */
+	struct string_list spans;
+	char **program; /* NULL: none */
 };
 
 /* 0; 1: help was printed; -EINVAL: said why. o is zeroed before. */
 int stat_options__parse(int argc, char **argv, struct stat_options *o);
+void stat_options__free(struct stat_options *o);
 /* What is observed, in words, malloc'ed; pids are the processes that -p named. NULL: out of memory. */
 char *stat_options__target(const struct stat_options *o, const struct pid_set *pids);
 /* Resolves the filters. 0, or the exit status after saying why. */
@@ -47,7 +50,8 @@ struct stat_run {
 	struct child *child; /* NULL: none */
 	struct pid_set pids;
 	struct session_options filters; /* and nothing else in it */
-	struct signal_state signals;	/* as ringside found them */
+	struct spans spans;
+	struct signal_state signals; /* as ringside found them */
 	int signal_fd;
 	unsigned int n_ends; /* signals that ask for the end */
 	char *target;	     /* for the first line of the report */

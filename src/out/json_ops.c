@@ -35,7 +35,7 @@ static json_t *buckets__json(const struct rs_lat *l)
 	return list;
 }
 
-static json_t *lat__json(const struct rs_lat *l)
+json_t *lat__json(const struct rs_lat *l)
 {
 	static const struct {
 		const char *key;
@@ -79,8 +79,7 @@ static json_t *stage__json(const struct op_stages *st, enum rs_stage stage)
 	return o;
 }
 
-/* null where requests can't be followed, or where it is not known of all. */
-static json_t *stages__json(const struct snapshot *s, const struct op_stats *o)
+json_t *op_stats__stages_json(const struct snapshot *s, const struct op_stats *o)
 {
 	static const char *const unseen[] = { "blk_queue", "device", "reap" };
 	struct op_stages *st;
@@ -102,7 +101,7 @@ static json_t *stages__json(const struct snapshot *s, const struct op_stats *o)
 	return j;
 }
 
-static json_t *errors__json(const struct op_stats *o)
+json_t *op_stats__errors_json(const struct op_stats *o)
 {
 	json_t *errors = json_object();
 	char buf[NAME_LEN];
@@ -127,7 +126,7 @@ static json_t *op_stats__json(const struct snapshot *s, const struct op_stats *o
 	jout__put(&j, "op", json_string(op_name(o->op, buf)));
 	jout__put(&j, "submitted", op_stats__counter_json(s, o, "submitted"));
 	jout__put(&j, "completed", jout__u64_if(completions, op_stats__completed(o)));
-	jout__put(&j, "errors", completions ? errors__json(o) : json_null());
+	jout__put(&j, "errors", completions ? op_stats__errors_json(o) : json_null());
 	jout__put(&j, "punted", jout__u64_if(snapshot__knows(s, RS_F_PUNT), op_stats__punted(o)));
 	jout__put(&j, "punted_by", op_stats__punted_by_json(s, o));
 	jout__put(&j, "poll_armed", op_stats__counter_json(s, o, "poll_armed"));
@@ -137,7 +136,7 @@ static json_t *op_stats__json(const struct snapshot *s, const struct op_stats *o
 	jout__put(&j, "latency_ns", completions ? lat__json(&o->lat) : json_null());
 	jout__put(&j, "multishot_gap_ns", times__json(o, RS_TAG_MULTI));
 	jout__put(&j, "notif_delay_ns", times__json(o, RS_TAG_NOTIF));
-	jout__put(&j, "stages", stages__json(s, o));
+	jout__put(&j, "stages", op_stats__stages_json(s, o));
 	return j;
 }
 

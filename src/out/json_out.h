@@ -34,6 +34,14 @@ void op_stats__put_counters(json_t **object, const struct snapshot *s, const str
 /* The contract's `punted_by`. */
 json_t *op_stats__punted_by_json(const struct snapshot *s, const struct op_stats *o);
 
+json_t *lat__json(const struct rs_lat *l);
+/* The contract's `errors` of an opcode. */
+json_t *op_stats__errors_json(const struct op_stats *o);
+/* The contract's `stages`: null where requests can't be followed, or where it is not known of all. */
+json_t *op_stats__stages_json(const struct snapshot *s, const struct op_stats *o);
+
+/* null: none was asked for. */
+json_t *spans__json(const struct snapshot *s);
 /* ops[] of a ring or of everything. */
 json_t *ops__json(const struct snapshot *s, const struct op_stats *ops, size_t n);
 json_t *rings__json(const struct snapshot *s);

@@ -67,11 +67,17 @@ void text__histograms(struct text *t);
 void text__stages(struct text *t);
 void text__files(struct text *t);
 void text__sites(struct text *t);
+void text__spans(struct text *t);
 void text__rings(struct text *t);
 void text__ops_by_ring(struct text *t);
 void text__workers(struct text *t);
 void text__registers(struct text *t);
 void text__cost(struct text *t);
+
+/* The parts of text__spans(): of the first n spans, labels[] is what each is called. */
+void text__ops_by_span(struct text *t, const struct span_stats *const *spans, char *const *labels, size_t n);
+void text__stages_by_span(struct text *t, const struct span_stats *const *spans, char *const *labels,
+	size_t n);
 
 /* Says what ringside itself missed, if anything. Returns whether there was something to say. */
 bool text__fidelity_problems(struct text *t);

@@ -11,23 +11,27 @@
 #define MAX_OPS 20
 #define MAX_ERRNOS 6
 
-static const struct table_column columns[] = {
-	{ .head = "RING", .right = true, .optional = true },
-	{ .head = "OP", .list = true, .min = 8, .cut = 12 },
-	{ .head = "COUNT", .right = true },
-	{ .head = "REQ/S", .right = true, .drop = 8 },
-	{ .head = "REJ", .right = true, .optional = true, .drop = 10 },
-	{ .head = "FLIGHT", .right = true, .optional = true, .drop = 6 },
-	{ .head = "PUNT", .right = true, .drop = 3 },
-	{ .head = "ARMED", .right = true, .optional = true, .drop = 9 },
-	{ .head = "P50", .right = true, .drop = 4 },
-	{ .head = "P99", .right = true },
-	{ .head = "P99.9", .right = true, .drop = 7 },
-	{ .head = "MAX", .right = true, .drop = 2 },
-	{ .head = "BYTES/S", .right = true, .optional = true, .drop = 5 },
-	{ .head = "ERRORS", .list = true, .items = true, .optional = true, .min = 14, .cut = 16, .drop = 1 },
-};
+/* clang-format off */
+#define BY_RING { .head = "RING", .right = true, .optional = true }
+#define BY_SPAN { .head = "SPAN", .list = true, .min = 12 }
+#define COLUMNS_OF_OP \
+	{ .head = "OP", .list = true, .min = 8, .cut = 12 }, \
+	{ .head = "COUNT", .right = true }, \
+	{ .head = "REQ/S", .right = true, .drop = 8 }, \
+	{ .head = "REJ", .right = true, .optional = true, .drop = 10 }, \
+	{ .head = "FLIGHT", .right = true, .optional = true, .drop = 6 }, \
+	{ .head = "PUNT", .right = true, .drop = 3 }, \
+	{ .head = "ARMED", .right = true, .optional = true, .drop = 9 }, \
+	{ .head = "P50", .right = true, .drop = 4 }, \
+	{ .head = "P99", .right = true }, \
+	{ .head = "P99.9", .right = true, .drop = 7 }, \
+	{ .head = "MAX", .right = true, .drop = 2 }, \
+	{ .head = "BYTES/S", .right = true, .optional = true, .drop = 5 }, \
+	{ .head = "ERRORS", .list = true, .items = true, .optional = true, .min = 14, .cut = 16, .drop = 1 }
 
+static const struct table_column columns[] = { BY_RING, COLUMNS_OF_OP };
+static const struct table_column columns_of_span[] = { BY_SPAN, COLUMNS_OF_OP };
+/* clang-format on */
 /* "-" for none, "12 EAGAIN" for one sort, "12: EAGAIN 9, ENOENT 3" for more; "+2" for two more sorts. */
 static void errors_cell(struct table *tab, struct text *t, const struct op_stats *o)
 {
@@ -106,14 +110,14 @@ static void reject_cell(struct table *tab, const struct snapshot *s, uint64_t n)
 		table__cell(tab, ATTR_YELLOW, "%s", fmt_count(buf, (double)n));
 }
 
-static void op_row(struct table *tab, struct text *t, const char *ring, const struct op_stats *o)
+static void op_row(struct table *tab, struct text *t, const char *whose, const struct op_stats *o)
 {
 	const struct snapshot *s = t->r->snap;
 	uint64_t submitted = o->c[RS_SC_SUBMITTED];
 	char buf[FMT_LEN], name[NAME_LEN];
 
 	table__row(tab);
-	table__cell(tab, ATTR_PLAIN, "%s", ring);
+	table__cell(tab, ATTR_PLAIN, "%s", whose);
 	table__cell(tab, ATTR_BOLD, "%s", op_name(o->op, name));
 	table__cell(tab, ATTR_PLAIN, "%s", fmt_count(buf, (double)submitted));
 	table__cell(tab, ATTR_PLAIN, "%s", text__rate(buf, s, (double)submitted));
@@ -206,5 +210,22 @@ void text__ops_by_ring(struct text *t)
 	}
 	if (s->others)
 		ring_rows(tab, t, "rest", s->others);
+	table__print(tab, t, true, false);
+}
+
+void text__ops_by_span(struct text *t, const struct span_stats *const *spans, char *const *labels, size_t n)
+{
+	struct table *tab;
+	size_t i, k, rows = 0;
+
+	for (i = 0; i < n; i++)
+		rows += spans[i]->requests.n_ops;
+	if (!rows)
+		return;
+	text__title(t, "Requests by span (of the innermost one)");
+	tab = table__new(columns_of_span, sizeof(columns_of_span) / sizeof(columns_of_span[0]));
+	for (i = 0; i < n; i++)
+		for (k = 0; k < spans[i]->requests.n_ops; k++)
+			op_row(tab, t, k ? "" : labels[i], &spans[i]->requests.ops[k]);
 	table__print(tab, t, true, false);
 }

@@ -90,6 +90,7 @@ int report__text(const struct report *r, const struct text_options *o, FILE *f)
 	text__stages(&t);
 	text__files(&t);
 	text__sites(&t);
+	text__spans(&t);
 	text__rings(&t);
 	if (o->rings)
 		text__ops_by_ring(&t);

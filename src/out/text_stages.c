@@ -44,12 +44,12 @@ static void cells(struct table *tab, const struct op_stages *st,
 	}
 }
 
-static void rows(struct table *tab, const struct op_stats *o, const struct op_stages *st)
+static void rows(struct table *tab, const char *span, const struct op_stats *o, const struct op_stages *st)
 {
 	char name[NAME_LEN];
 
 	table__row(tab);
-	table__cell(tab, ATTR_BOLD, "%s", op_name(o->op, name));
+	table__cell(tab, ATTR_BOLD, "%s%s%s", span, *span ? " " : "", op_name(o->op, name));
 	table__cell(tab, ATTR_PLAIN, "all");
 	cells(tab, st, op_stages__share);
 	table__row(tab);
@@ -58,31 +58,67 @@ static void rows(struct table *tab, const struct op_stats *o, const struct op_st
 	cells(tab, st, op_stages__tail_share);
 }
 
+/* One table of everything that is put into it. */
+struct stages_table {
+	struct text *t;
+	const char *title;
+	struct table *tab;
+	struct op_stages *st;
+	size_t n;
+};
+
+/* The rows of an opcode, if there is something to say. */
+static void put(struct stages_table *to, const char *span, const struct op_stats *o)
+{
+	if (!op_stats__knows_stages(to->t->r->snap, o))
+		return;
+	op_stages__make(o, to->st);
+	if (!lat__count(&o->lat) || !is_worth_a_row(to->st))
+		return;
+	if (!to->n++) {
+		text__title(to->t, to->title);
+		to->tab = table__new(columns, sizeof(columns) / sizeof(columns[0]));
+	}
+	rows(to->tab, span, o, to->st);
+}
+
+static bool begin(struct stages_table *to)
+{
+	to->st = malloc(sizeof(*to->st));
+	if (!to->st)
+		text__fail(to->t, -ENOMEM);
+	return to->st;
+}
+
+static void end(struct stages_table *to)
+{
+	if (to->n)
+		table__print(to->tab, to->t, true, false);
+	free(to->st);
+}
+
 void text__stages(struct text *t)
 {
-	struct op_stages *st = malloc(sizeof(*st));
-	struct table *tab = NULL;
-	size_t i, n = 0;
+	struct stages_table to = { .t = t, .title = "Where the time of requests went" };
+	size_t i;
 
-	if (!st) {
-		text__fail(t, -ENOMEM);
+	if (!begin(&to))
 		return;
-	}
-	for (i = 0; i < t->ops.n && n < MAX_OPS; i++) {
-		const struct op_stats *o = &t->ops.ops[i];
+	for (i = 0; i < t->ops.n && to.n < MAX_OPS; i++)
+		put(&to, "", &t->ops.ops[i]);
+	end(&to);
+}
 
-		if (!op_stats__knows_stages(t->r->snap, o))
-			continue;
-		op_stages__make(o, st);
-		if (!lat__count(&o->lat) || !is_worth_a_row(st))
-			continue;
-		if (!n++) {
-			text__title(t, "Where the time of requests went");
-			tab = table__new(columns, sizeof(columns) / sizeof(columns[0]));
-		}
-		rows(tab, o, st);
-	}
-	if (n)
-		table__print(tab, t, true, false);
-	free(st);
+void text__stages_by_span(struct text *t, const struct span_stats *const *spans, char *const *labels,
+	size_t n)
+{
+	struct stages_table to = { .t = t, .title = "Where the time of spans' requests went" };
+	size_t i, k;
+
+	if (!begin(&to))
+		return;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < spans[i]->requests.n_ops && to.n < MAX_OPS; k++)
+			put(&to, labels[i], &spans[i]->requests.ops[k]);
+	end(&to);
 }

@@ -101,6 +101,34 @@ static inline void fab__errno(struct op_stats *o, int err, uint64_t n)
 	o->c[RS_SC_ERRORS] += n;
 }
 
+/* A function that has not been called yet; adding one moves the others. */
+static inline struct span_stats *fab__span(struct fab *f, const char *binary, const char *function)
+{
+	struct span_stats *spans = reallocarray(f->s->spans, f->s->n_spans + 1, sizeof(*spans)), *sp;
+
+	if (!spans)
+		abort();
+	f->s->spans = spans;
+	sp = &spans[f->s->n_spans++];
+	*sp = (struct span_stats){ .binary = strdup(binary),
+		.function = strdup(function),
+		.lat.min_ns = UINT64_MAX };
+	if (!sp->binary || !sp->function)
+		abort();
+	return sp;
+}
+
+/* n calls of so long each, which returned. */
+static inline void fab__calls(struct span_stats *sp, uint64_t n, uint64_t ns)
+{
+	struct op_stats o = { .lat = sp->lat };
+
+	sample__latency(&o, ns, n);
+	sp->lat = o.lat;
+	sp->calls += n;
+	sp->returned += n;
+}
+
 static inline void fab__task(struct fab *f, uint32_t tid, const char *comm, uint32_t bounded,
 	uint32_t unbounded)
 {

@@ -21,6 +21,7 @@ struct fields {
 	struct optional_string json;
 	int sev;
 	uint64_t count;
+	struct string_list list;
 };
 
 #define ROW(letter, name, kind, field)                                                                       \
@@ -37,6 +38,7 @@ static const struct option_row rows[] = {
 	ROW(0, "json", OPTION_OPTIONAL, json),
 	ROW(0, "fail-on", OPTION_SEVERITY, sev),
 	ROW('n', "count", OPTION_COUNT, count),
+	ROW('s', "span", OPTION_STRINGS, list),
 };
 
 static char errmsg[256];
@@ -111,6 +113,22 @@ static void test_pids_add_up(void **state)
 	free(f.pids.pids);
 }
 
+static void test_strings_add_up(void **state)
+{
+	struct fields f;
+
+	(void)state;
+	assert_int_equal(parse(&f, "--span", "a:b", "-sc:*", "--span=./d=:e", "prog", "--span=x", NULL), 0);
+	assert_int_equal(f.list.n, 3);
+	assert_string_equal(f.list.strings[0], "a:b");
+	assert_string_equal(f.list.strings[1], "c:*");
+	assert_string_equal(f.list.strings[2], "./d=:e");
+	free(f.list.strings);
+	assert_int_equal(parse(&f, "--span", NULL), -EINVAL);
+	assert_string_equal(errmsg, "--span needs a value (X)");
+	assert_int_equal(f.list.n, 0);
+}
+
 static void test_pids_refused(void **state)
 {
 	static const char *const lists[] = { "", ",", "1,", ",1", "1,,2", "0", "1,0", "-1", "+1", "1 ", " 1",
@@ -181,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_pids_add_up),
+		cmocka_unit_test(test_strings_add_up),
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_pids_refused),

@@ -71,10 +71,11 @@ static void test_contract_keys(void **state)
 	(void)state;
 	fab__sick(&f);
 	fab__op(sample__others(f.s), OP_NOP, 5);
+	fab__op(&fab__span(&f, "/usr/bin/db", "db_get")->requests, OP_READ, 5);
 	j = render(&f);
 	assert_keys(j,
 		"schema tool version kernel window cost fidelity totals rings rings_other tasks ops files files_other call_sites call_sites_other "
-		"registers findings not_checked");
+		"registers spans findings not_checked");
 	assert_keys(at(j, "kernel"), "release features");
 	assert_keys(at(j, "kernel.features.submit"), "state how why");
 	assert_keys(at(j, "window"), "start_unix_ns duration_ns cpus");
@@ -109,6 +110,10 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "call_sites_other"), "samples");
 	assert_keys(at(j, "registers.0"), "op count errors latency_ns stacks");
 	assert_keys(at(j, "registers.0.latency_ns"), "count sum max");
+	assert_keys(at(j, "spans.0"), "binary function calls returned latency_ns waits wait_ns ops");
+	assert_keys(at(j, "spans.0.latency_ns"), "count sum min max p50 p90 p99 p999 p9999 buckets");
+	assert_keys(at(j, "spans.0.ops.0"),
+		"op submitted completed rejected errors punted punted_by bytes latency_ns stages");
 	assert_keys(at(j, "findings.0"),
 		"rule severity title evidence advice ring op file stack requests time_ns gates");
 	assert_keys(at(j, "not_checked.0"), "rule why in_part");
