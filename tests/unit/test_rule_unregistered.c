@@ -36,7 +36,7 @@ static void fires(void **state)
 	assert_int_equal(f->ring, 4);
 	assert_int_equal(integer_of(f, "requests"), 200000);
 	assert_float_equal(real_of(f, "per_s"), 200000, 1e-6);
-	assert_float_equal(real_of(f, "gain_pct"), 0.3, 1e-9);
+	assert_float_equal(real_of(f, "gain_pct"), 0.22, 1e-9);
 	diagnosis__free(&d);
 	sample__free(s);
 }
