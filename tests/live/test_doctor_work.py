@@ -4,9 +4,10 @@ The doctor on workers, chains, registrations, timers and setups: each rule on wh
 its threshold, and on a healthy twin.
 """
 import dataclasses
+import subprocess
 from typing import Callable
 
-from ringside import observe, observer, server
+from ringside import RINGSIDE, observe, observer, server
 from testing import Skipped, Suite, check, check_equal
 
 # Rates depend on the machine; so do times.
@@ -167,6 +168,25 @@ CASES = [
     quiet("zc-notif-twin", "ZC-NOTIF", "events zerocopy --count 200"),
 ]
 
+
+def tells_block():
+    """Whether this ringside can be asked for the time in the block layer."""
+    return "--block" in subprocess.run([RINGSIDE, "stat", "--help"], capture_output=True, text=True, check=True).stdout
+
+
+# Whose the tail is depends on the device: any part of it, and of any length, is enough here.
+BLOCK = ("--block", "--threshold=DEVICE.min_p99_ms=0", "--threshold=DEVICE.min_pct=0.1")
+BLOCK_CASES = [
+    Case("device", "DEVICE", "files direct --count 1000", BLOCK, op="READ", severity="info",
+         evidence=lambda said: {"timed": said["submitted"], "tail_pct": at_least(0.1)}),
+    quiet("device-near-miss", "DEVICE", "files direct --count 999", *BLOCK),
+    # from the page cache
+    quiet("device-twin", "DEVICE", "files read --count 5000", *BLOCK),
+    quiet("blk-queue-twin", "BLK-QUEUE", "files read --count 5000", "--block",
+          "--threshold=BLK-QUEUE.min_p99_ms=0"),
+] if tells_block() else []
+CASES += BLOCK_CASES
+
 suite = Suite()
 for case in CASES:
     suite.add(case.name, case.run, 120)
@@ -181,6 +201,16 @@ def watch(s, *options):
         found = findings_of(o.kill().result().expect_status(0).report, "LEAK")
     s.do("unstick")
     return found
+
+
+@suite.test
+def without_the_option():
+    """What only an option tells is not guessed."""
+    _, report, _ = observe("files direct --count 1000")
+    unchecked = {n["rule"]: n["why"] for n in report["not_checked"]}
+    for rule in "DEVICE", "BLK-QUEUE":
+        check_equal(rule, unchecked.get(rule), "needs --block")
+        check_equal(f"findings of {rule}", findings_of(report, rule), [])
 
 
 @suite.test
