@@ -83,6 +83,11 @@ CASES = [
     Case("overflow-near-miss", "nops overflow --batch 8"),
 ]
 
+# For docs/rules.md.
+ALSO_SHOWN = [("PUNT", "healthy", "files read"), ("OVERFLOW", "healthy", "nops storm"),
+              ("FIDELITY", "causes", "events poll --batch 64 --count 640, with --max-inflight=8"),
+              ("FIDELITY", "healthy", "the same without")]
+
 suite = Suite()
 for case in CASES:
     suite.add(case.name, case.run, case.timeout_s)
