@@ -308,7 +308,9 @@ def silent_in_more_rings_than_places():
     # rings go as fast as the kernel is; what is counted without a ring is never known to be gone
     t = report["totals"]
     check_none(truth.consistency(report, ("rings_full", "series_full")))
-    check_equal("submitted, ended", (t["submitted"], t["silent"] + t["in_flight"]), (said["silent"],) * 2)
+    check_equal("submitted", t["submitted"], said["silent"])
+    ended = t["silent"] + t["in_flight"]
+    check(0 <= said["silent"] - ended <= unplaced, f"{said['silent']} submitted, {ended} ended, {unplaced} without a ring")
     check(t["in_flight"] <= unplaced, f"{t['in_flight']} in flight")
 
 
