@@ -31,12 +31,21 @@ static double share_pct(const struct op_stats *o)
 	return o->lat.sum_ns > waited ? rule__pct(stage_ns(o, RS_ST_DELIVER), o->lat.sum_ns - waited) : 0;
 }
 
+/* Requests that are canceled with their ring or task are woken for that, thousands at a time. */
+static uint64_t canceled(const struct snapshot *s, const struct op_stats *o)
+{
+	uint64_t n = o->c[RS_SC_CANCELED_EXIT] + o->c[RS_SC_CANCELED_CLOSE];
+
+	return s->cost.sample > 1 ? n / s->cost.sample : n;
+}
+
 static bool is_slow(const struct rule *r, const struct snapshot *s, const struct op_stats *o)
 {
 	const struct rs_lat *l = stage(o, RS_ST_DELIVER);
+	uint64_t n = l ? lat__count(l) : 0;
 
-	return l && op_stats__knows_stages(s, o) &&
-	       (double)lat__count(l) >= rule__limit(r, DELIVERY_MIN_REQUESTS) &&
+	return n && op_stats__knows_stages(s, o) && canceled(s, o) * 10 <= n &&
+	       (double)(n - canceled(s, o)) >= rule__limit(r, DELIVERY_MIN_REQUESTS) &&
 	       (double)lat__quantile_ns(l, 0.5) >= rule__limit(r, DELIVERY_MIN_P50) * 1e6 &&
 	       share_pct(o) >= rule__limit(r, DELIVERY_MIN_SHARE);
 }

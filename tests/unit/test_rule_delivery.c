@@ -101,6 +101,23 @@ static void near_misses(void **state)
 	}
 }
 
+/* Who is canceled with the ring is woken for that, and has to wait until it is its turn. */
+static void canceled_with_the_ring(void **state)
+{
+	struct snapshot *s = sample__snapshot();
+	struct ring_stats *r = receives(s, 1, 20 * MS, MS, 110);
+
+	(void)state;
+	r->ops[0].c[RS_SC_CANCELED_CLOSE] = 6;
+	r->ops[0].c[RS_SC_CANCELED_EXIT] = 4;
+	assert_true(finds(s, "DELIVERY"));
+	r->ops[0].c[RS_SC_CANCELED_EXIT] = 5;
+	assert_false(finds(s, "DELIVERY"));
+	r->ops[0].c[RS_SC_CANCELED_EXIT] = 500;
+	assert_false(finds(s, "DELIVERY"));
+	sample__free(s);
+}
+
 static void what_is_not_known(void **state)
 {
 	struct snapshot *s = sample__snapshot();
@@ -152,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late_delivery),
 		cmocka_unit_test(near_misses),
+		cmocka_unit_test(canceled_with_the_ring),
 		cmocka_unit_test(what_is_not_known),
 		cmocka_unit_test(several_rings),
 	};
