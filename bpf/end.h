@@ -29,13 +29,19 @@ static __always_inline bool cancels_all(void)
 #define ECANCELED 125
 #define EINTR 4
 
-/* Ended by the end of its ring or thread, rather than by somebody who asked for that. */
-static __noinline int count_canceled(struct rs_ring *r, struct rs_series *se, s32 res)
+/*
+ * Ended by the end of its ring or thread, rather than by somebody who asked for that; or in a chain, where it is
+ * mostly the failure of another request.
+ */
+static __noinline int count_canceled(struct rs_ring *r, struct rs_series *se, s32 res, u32 flags)
 {
 	if (!r || !se || (res != -ECANCELED && res != -EINTR))
 		return 0;
-	if (r->state < RS_RING_CLOSING && !cancels_all())
+	if (r->state < RS_RING_CLOSING && !cancels_all()) {
+		if ((flags & RS_SLOT_LINKED) && res == -ECANCELED)
+			ATOMIC_ADD(&se->c[RS_SC_CANCELED_LINK], 1);
 		return 0;
+	}
 	if (r->state >= RS_RING_CLOSING && !r->exited)
 		ATOMIC_ADD(&se->c[RS_SC_CANCELED_CLOSE], 1);
 	else
@@ -234,7 +240,7 @@ static __always_inline void ending_count(const struct completion *c, struct endi
 	}
 	if (c->res < 0) {
 		count_errno(e->r->uid, e->se->op, c->res);
-		count_canceled(e->r, e->se, c->res);
+		count_canceled(e->r, e->se, c->res, e->flags);
 	}
 	if (e->flags & (RS_SLOT_MULTI | RS_SLOT_NOTIF))
 		end_tagged(e->s, c);

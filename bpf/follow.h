@@ -45,6 +45,26 @@ SHARED int reap_look_into(struct rs_ring *r, u64 ctx)
 	return 0;
 }
 
+/* The flag is set with the first CQE that overflows, and cleared when none is left. */
+static __noinline int overflow_look_last(struct rs_ring *r, u64 ctx)
+{
+	struct io_ring_ctx *x = (void *)ctx;
+	struct io_rings *rings;
+	u64 now, since;
+
+	if (!r)
+		return 0;
+	rings = BPF_CORE_READ(x, rings);
+	if (!rings || !bpf_core_field_exists(rings->sq_flags))
+		return 0;
+	since = r->overflow_ns;
+	now = bpf_ktime_get_ns();
+	r->stuck_ns = 1;
+	if (since && now > since && (BPF_CORE_READ(rings, sq_flags.counter) & IORING_SQ_CQ_OVERFLOW))
+		r->stuck_ns = now - since + 1;
+	return 0;
+}
+
 /* The application will look no more, or we won't. */
 SHARED int reap_look_last(struct rs_ring *r, u64 ctx)
 {
@@ -54,6 +74,7 @@ SHARED int reap_look_last(struct rs_ring *r, u64 ctx)
 	if (!r)
 		return 0;
 	reap_look_into(r, ctx);
+	overflow_look_last(r, ctx);
 	head = BPF_CORE_READ(x, rings, cq.head);
 	depth = BPF_CORE_READ(x, cached_cq_tail) - head;
 	r->reap.left = depth <= r->cq_entries ? depth + 1 : 0;

@@ -179,6 +179,7 @@ struct io_rings {
 	struct io_uring sq;
 	struct io_uring cq;
 	u32 sq_dropped;
+	atomic_t sq_flags; /* since 6.0; before, an integer */
 };
 
 struct io_wq_work_node {
@@ -434,6 +435,7 @@ struct bpf_iter__task_vma {
 #define IORING_OP_URING_CMD128 64
 
 /* enum io_uring_register_op */
+#define IORING_SQ_CQ_OVERFLOW (1u << 1)
 #define IORING_REGISTER_FILES 2
 #define IORING_REGISTER_FILES2 13
 #define IORING_REGISTER_RESIZE_RINGS 33

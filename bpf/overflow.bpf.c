@@ -163,6 +163,7 @@ int BPF_PROG(rs_cqe_overflow, void *ring_ctx, u64 user_data, s32 res, u32 cflags
 		return 0;
 	ATOMIC_ADD(&r->c[RS_RC_CQ_OVERFLOWS], 1);
 	r->cq_depth_max = r->cq_entries;
+	r->overflow_ns = bpf_ktime_get_ns();
 	if (!ocqe)
 		ATOMIC_ADD(&r->c[RS_RC_CQ_DROPPED], 1);
 	if (cflags & IORING_CQE_F_NOTIF)

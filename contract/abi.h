@@ -221,8 +221,10 @@ struct rs_ring {
 	char comm[RS_COMM_LEN];
 	__u32 pid_here; /* in ringside's pid namespace; 0: it is not in there, or not known */
 	__u32 pid_own;	/* in its own pid namespace; 0: that is ringside's or the initial one, or not known */
-	__u32 sq_tid_here;  /* as pid_here */
-	__u32 exited;	    /* not 0: its last user closed it by ending */
+	__u32 sq_tid_here; /* as pid_here */
+	__u32 exited;	   /* not 0: its last user closed it by ending */
+	__u64 overflow_ns; /* when a CQE overflowed for the last time */
+	__u64 stuck_ns; /* for so long overflowed CQEs had waited when it was last looked, plus 1; 0: not known */
 	__u64 hashed_inode; /* of the last punt that io-wq keeps apart from others of the same file */
 } __attribute__((aligned(64)));
 

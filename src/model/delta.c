@@ -106,6 +106,7 @@ static int ring_delta(const struct ring_stats *prev, const struct ring_stats *cu
 	d.n_brief = minus(cur->n_brief, prev->n_brief);
 	d.brief_ns = minus(cur->brief_ns, prev->brief_ns);
 	d.sq_dropped = (uint32_t)minus(cur->sq_dropped, prev->sq_dropped);
+	d.sq_wait_ns = minus(cur->sq_wait_ns, prev->sq_wait_ns);
 	d.sq_cpu_ns = minus(cur->sq_cpu_ns, prev->sq_cpu_ns);
 	d.sq_alive_ns = minus(cur->sq_alive_ns, prev->sq_alive_ns);
 	for (unsigned int i = 0; i < RS_RC_COUNT; i++)
@@ -183,6 +184,7 @@ static int rings_delta(const struct snapshot *prev, const struct snapshot *cur, 
 		if (p) {
 			r->created_in_window = false;
 			r->sq_cpu_known = p->sq_cpu_known && c->sq_cpu_known;
+			r->sq_wait_known = p->sq_wait_known && c->sq_wait_known;
 		}
 	}
 	return 0;

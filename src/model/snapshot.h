@@ -85,10 +85,18 @@ struct ring_stats {
 	uint32_t sq_tid; /* 0: not SQPOLL */
 	bool sq_outside; /* of our pid namespace: sq_tid is that in the initial one */
 	bool sq_cpu_known;
-	uint64_t sq_cpu_ns;	    /* CPU time of the SQPOLL thread inside the window */
-	uint64_t sq_alive_ns;	    /* how long it could have run inside the window */
-	uint64_t alive_ns;	    /* how long it has existed inside the window */
-	struct reap_stats reap;	    /* of one ring; sums have none */
+	uint64_t sq_cpu_ns;   /* CPU time of the SQPOLL thread inside the window */
+	uint64_t sq_alive_ns; /* how long it could have run inside the window */
+	bool sq_wait_known;
+	uint64_t sq_wait_ns; /* how long it was ready to run and had no CPU, as far as it was looked at */
+	bool cpus_known;
+	int sq_only_cpu,
+		maker_only_cpu; /* the only CPU on which it, and the thread that made the ring, may run; -1: several */
+	uint64_t alive_ns;	/* how long it has existed inside the window */
+	struct reap_stats reap; /* of one ring; sums have none */
+	bool stuck_known;
+	uint64_t
+		stuck_ns; /* at the end overflowed CQEs waited in the kernel, and had for so long, at least */
 	uint64_t c[RS_RC_COUNT];    /* enum rs_ring_counter */
 	uint64_t in_flight_no_slot; /* of no known opcode, too */
 	uint64_t batchless; /* not 0: SQEs and batches are not counted in the same place, so have no ratio */

@@ -170,6 +170,11 @@ static void read_sq_thread(const struct live *l, const struct rs_ring *r, const 
 	ret->sq_tid = r->sq_tid_here ? r->sq_tid_here : (uint32_t)r->sq_tid;
 	ret->sq_outside = !r->sq_tid_here;
 	ret->sq_cpu_known = k->sq_known;
+	ret->sq_wait_known = k->sq_wait_known;
+	ret->sq_wait_ns = k->sq_wait_last_ns - k->sq_wait_base_ns;
+	ret->cpus_known = k->cpus_known;
+	ret->sq_only_cpu = k->sq_only_cpu;
+	ret->maker_only_cpu = k->maker_only_cpu;
 	ret->sq_cpu_ns = k->sq_last_ns - k->sq_base_ns;
 	ret->sq_alive_ns = end > k->sq_from_ns ? end - k->sq_from_ns : 0;
 	/* the thread outlives the ring's closing by a little */
@@ -277,6 +282,8 @@ static int read_ring(const struct live *l, uint32_t idx, const struct slot_count
 	ret->c[RS_RC_OVERFLOW_ENDS] -= gone;
 	ret->c[RS_RC_CQES_REJECTED] += gone;
 	ret->in_flight_no_slot = ((int64_t)r->no_slot > 0 ? r->no_slot : 0) + c->unnamed[idx];
+	ret->stuck_known = r->stuck_ns != 0;
+	ret->stuck_ns = r->stuck_ns ? r->stuck_ns - 1 : 0;
 	read_sq_thread(l, r, k, ret);
 	ret->alive_ns = alive_ns(l, r);
 	err = session__read_reaped(l->s, idx, &reaped);

@@ -7,25 +7,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-int proc__thread_cpu_ns(uint32_t pid, uint32_t tid, uint64_t *ret_ns)
+static FILE *open_thread(uint32_t pid, uint32_t tid, const char *name)
 {
 	char path[64];
-	uint64_t ns;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, tid, name);
+	return fopen(path, "re");
+}
+
+int proc__thread_times(uint32_t pid, uint32_t tid, struct proc_times *ret)
+{
+	struct proc_times t;
 	FILE *f;
 	int n;
 
 	if (!pid || !tid)
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat", pid, tid);
-	f = fopen(path, "re");
+	f = open_thread(pid, tid, "schedstat");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
-	n = fscanf(f, "%" SCNu64, &ns);
+	n = fscanf(f, "%" SCNu64 " %" SCNu64, &t.cpu_ns, &t.wait_ns);
 	fclose(f);
-	if (n != 1)
+	if (n != 2)
 		return -ESRCH;
-	*ret_ns = ns;
+	*ret = t;
 	return 0;
+}
+
+int proc__only_cpu(uint32_t pid, uint32_t tid, int *ret_cpu)
+{
+	static const char key[] = "Cpus_allowed_list:";
+	char *line = NULL, *end, *value;
+	size_t cap = 0;
+	int err = -ENOENT;
+	FILE *f;
+
+	if (!pid || !tid)
+		return -ESRCH;
+	f = open_thread(pid, tid, "status");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (err && getline(&line, &cap, f) > 0) {
+		if (strncmp(line, key, sizeof(key) - 1))
+			continue;
+		value = line + sizeof(key) - 1;
+		*ret_cpu = (int)strtol(value, &end, 10);
+		/* "3"; several are "0-3" or "1,3" */
+		if (end == value || *end != '\n')
+			*ret_cpu = -1;
+		err = 0;
+	}
+	free(line);
+	fclose(f);
+	return err;
 }
 
 int proc__cgroup(uint32_t pid, char **ret)

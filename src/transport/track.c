@@ -10,6 +10,8 @@
 void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_t window_start_ns,
 	bool has_proc, struct cgroup_names *names)
 {
+	struct proc_times times;
+
 	track__free(t);
 	t->uid = r->uid;
 	t->id = id;
@@ -19,6 +21,8 @@ void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_
 		t->cgroup = NULL;
 	if (!r->sq_tid)
 		return;
+	/* numbers of threads are only known in the initial pid namespace */
+	t->maker_tid = t->pid == r->pid ? r->tid : 0;
 	/* the thread of a new ring is as old as the ring */
 	if (r->flags & RS_RING_CREATED_IN_WINDOW) {
 		t->sq_from_ns = r->created_ns;
@@ -27,8 +31,11 @@ void track__begin(struct track *t, const struct rs_ring *r, uint32_t id, uint64_
 		return;
 	}
 	t->sq_from_ns = window_start_ns;
-	t->sq_known = !proc__thread_cpu_ns(t->pid, t->sq_tid, &t->sq_base_ns);
-	t->sq_last_ns = t->sq_base_ns;
+	t->sq_known = !proc__thread_times(t->pid, t->sq_tid, &times);
+	if (!t->sq_known)
+		return;
+	t->sq_last_ns = t->sq_base_ns = times.cpu_ns;
+	t->sq_wait_last_ns = t->sq_wait_base_ns = times.wait_ns;
 }
 
 /* The CPU time of a thread that has ended, 0: it runs, or its end was not seen. */
@@ -39,15 +46,32 @@ static uint64_t cpu_ns_at_exit(uint32_t tid, int exits_fd)
 	return bpf_map_lookup_elem(exits_fd, &tid, &e) ? 0 : e.cpu_ns;
 }
 
+/* Once: who binds threads does so when they begin. */
+static void ask_cpus(struct track *t)
+{
+	if (!t->maker_tid)
+		return;
+	t->cpus_known = !proc__only_cpu(t->pid, t->sq_tid, &t->sq_only_cpu) &&
+			!proc__only_cpu(t->pid, t->maker_tid, &t->maker_only_cpu);
+	t->maker_tid = 0;
+}
+
 void track__sample(struct track *t, const struct rs_ring *r, int exits_fd)
 {
 	uint32_t tid = (uint32_t)r->sq_tid;
+	struct proc_times times;
 	uint64_t cpu_ns;
 
 	if (!tid || (!t->sq_known && !t->sq_told_at_end))
 		return;
-	if (!proc__thread_cpu_ns(t->pid, t->sq_tid, &t->sq_last_ns))
+	if (!proc__thread_times(t->pid, t->sq_tid, &times)) {
+		t->sq_last_ns = times.cpu_ns;
+		/* what it waits after this is not seen if it ends before the next look */
+		t->sq_wait_last_ns = times.wait_ns;
+		t->sq_wait_known = true;
+		ask_cpus(t);
 		return;
+	}
 	cpu_ns = cpu_ns_at_exit(tid, exits_fd);
 	/* gone, and its end was not seen: it may have run since it was last looked at */
 	t->sq_known = cpu_ns != 0;

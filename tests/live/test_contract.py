@@ -28,7 +28,8 @@ TOTALS = {key: (COUNT, UNKNOWN) for key in (
     "in_flight_at_attach", "submitted", "completed", "silent", "in_flight", "rejected", "sq_dropped",
     "errors", "punted", "poll_armed", "cqes_multishot", "cqes_aux", "notifs", "cq_overflows", "cq_dropped",
     "short_writes", "batches", "waits", "bytes", "enters", "enter_ns", "buffer_imports", "wq_queued",
-    "wq_queue_ns", "drained", "wq_hashed", "canceled_at_exit", "canceled_at_close", "notifs_copied")} | {"batch_mean": (NUMBER, UNKNOWN)}
+    "wq_queue_ns", "drained", "wq_hashed", "canceled_at_exit", "canceled_at_close",
+    "canceled_in_chain", "notifs_copied")} | {"batch_mean": (NUMBER, UNKNOWN)}
 RING = {"id": COUNT, "pid": COUNT, "pid_in_namespace": (COUNT, UNKNOWN), "host_pid": (COUNT, UNKNOWN),
         "comm": TEXT, "cgroup": (TEXT, UNKNOWN), "fd": (COUNT, UNKNOWN),
         "sq_entries": COUNT, "cq_entries": COUNT, "flags": [TEXT], "state": TEXT, "created_in_window": FLAG,

@@ -80,6 +80,7 @@ static void without_its_feature_a_rule_is_not_checked(void **state)
 
 	(void)state;
 	sample__ring(s, 1)->c[RS_RC_CQ_OVERFLOWS] = 50;
+	s->rings[0].stuck_known = true;
 	s->features[RS_F_OVERFLOW].level = FEATURE_OFF;
 	memcpy(s->features[RS_F_OVERFLOW].why, why, sizeof(why));
 	s->features[RS_F_PUNT].level = FEATURE_OFF;

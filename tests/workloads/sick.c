@@ -2,6 +2,8 @@
 /* What the doctor has rules for: each scenario causes one finding, and just does not with another option. */
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -44,28 +46,43 @@ static void run_pile(struct work *w, struct tally *t)
 	wring__close(&r);
 }
 
-/* CPU time of the thread of this process that polls an SQ. It is what was accounted at the last tick. */
-static uint64_t poller_cpu_ns(const struct wring *r)
+/* Times of the thread of this process that polls an SQ: as they were accounted at the last tick. */
+struct poller {
+	uint64_t cpu_ns, wait_ns;
+};
+
+/* It is not told while the ring is locked. */
+static int poller_tid(const struct wring *r)
 {
 	char path[64], line[256];
-	uint64_t ns = 0;
 	int tid = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", r->u.ring_fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "SqThread: %d", &tid);
-	if (f)
+	while (tid <= 0) {
+		f = fopen(path, "re");
+		if (!f)
+			die(WORK_SKIP, "%s: %s", path, strerror(errno));
+		while (fgets(line, sizeof(line), f))
+			sscanf(line, "SqThread: %d", &tid);
 		fclose(f);
-	if (tid <= 0)
-		die(WORK_SKIP, "%s does not name the SQPOLL thread", path);
+	}
+	return tid;
+}
+
+static struct poller poller_of(const struct wring *r)
+{
+	struct poller p = { 0 };
+	int tid = poller_tid(r);
+	char path[64];
+	FILE *f;
+
 	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
 	f = fopen(path, "re");
-	if (!f || fscanf(f, "%" SCNu64, &ns) != 1)
+	if (!f || fscanf(f, "%" SCNu64 " %" SCNu64, &p.cpu_ns, &p.wait_ns) != 2)
 		die(WORK_SKIP, "%s can't be read", path);
 	fclose(f);
-	return ns;
+	return p;
 }
 
 #define KEEP_AWAKE_NS 20000000u
@@ -90,8 +107,110 @@ static void run_polled(struct work *w, struct tally *t)
 		while (ns <= n * w->stray * 1000 && ns < w->ms * 1000000 &&
 			now_ns() - since < KEEP_AWAKE_NS) {
 			sched_yield();
-			ns = poller_cpu_ns(&r);
+			ns = poller_of(&r).cpu_ns;
 		}
+	}
+	wring__close(&r);
+}
+
+static void one_nop(struct wring *r)
+{
+	wring__drive(r, 1, 1, prep_nop, NULL);
+}
+
+static int first_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die(1, "sched_getaffinity: %s", strerror(errno));
+	while (!CPU_ISSET(cpu, &set))
+		cpu++;
+	return cpu;
+}
+
+static void run_only_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die(WORK_SKIP, "sched_setaffinity: %s", strerror(errno));
+}
+
+/* A ring whose poller may run on that CPU only. */
+static void wring__open_bound(struct wring *r, struct tally *t, int cpu)
+{
+	struct io_uring_params p = { .flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF,
+		.sq_thread_cpu = (unsigned int)cpu,
+		.sq_thread_idle = 1000 };
+	int ret;
+
+	wring__begin(r, t, 8, true);
+	t->enters = WORK_UNKNOWN;
+	ret = io_uring_queue_init_params(8, &r->u, &p);
+	if (ret)
+		die(WORK_SKIP, "io_uring_setup: %s", strerror(-ret));
+}
+
+/* A child that never gives that CPU away; it ends with us. */
+static pid_t hog(int cpu)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		die(1, "fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	run_only_on(cpu);
+	while (getppid() == parent)
+		;
+	_exit(0);
+}
+
+/* NOPs until the poller has waited for --ms for its CPU, which a child takes; with --stray has had it for so long. */
+static void run_contended(struct work *w, struct tally *t)
+{
+	int cpu = first_cpu();
+	struct poller p;
+	pid_t child = 0;
+	struct wring r;
+
+	wring__open_bound(&r, t, cpu);
+	if (!w->stray)
+		child = hog(cpu);
+	do {
+		one_nop(&r);
+		p = poller_of(&r);
+	} while ((w->stray ? p.cpu_ns : p.wait_ns) < w->ms * 1000000);
+	t->poller_cpu_ns = p.cpu_ns;
+	t->poller_wait_ns = p.wait_ns;
+	if (child) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	wring__close(&r);
+}
+
+/* --count NOPs for each line that comes in. With --stray the thread may run on the poller's CPU only. */
+static void run_bound(struct work *w, struct tally *t)
+{
+	int cpu = first_cpu();
+	struct wring r;
+	char line[16];
+
+	if (w->stray)
+		run_only_on(cpu);
+	wring__open_bound(&r, t, cpu);
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		wring__drive(&r, w->count, 1, prep_nop, NULL);
+		puts("done");
+		fflush(stdout);
 	}
 	wring__close(&r);
 }
@@ -276,6 +395,76 @@ static void run_nobufs(struct work *w, struct tally *t)
 	receive__close(&x);
 }
 
+/* Chains of two, the first of which fails in one of --stray. */
+static void run_chains(struct work *w, struct tally *t)
+{
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	static char buf[64];
+	unsigned int slot;
+	struct wring r;
+
+	if (fd < 0)
+		die(1, "/dev/zero: %s", strerror(errno));
+	wring__open(&r, t, 8, 0, 8, w->setup_flags);
+	if (!(r.u.features & IORING_FEAT_LINKED_FILE))
+		die(WORK_SKIP, "this kernel refuses SQEs with a bad descriptor");
+	for (uint64_t i = 0; i < w->count; i++) {
+		struct io_uring_sqe *sqe = wring__sqe(&r, &slot);
+
+		io_uring_prep_read(sqe, i % w->stray ? fd : -1, buf, sizeof(buf), 0);
+		sqe->flags |= IOSQE_IO_LINK;
+		wring__queue(&r, sqe, slot, SLOT_REQUEST);
+		sqe = wring__sqe(&r, &slot);
+		io_uring_prep_nop(sqe);
+		wring__queue(&r, sqe, slot, SLOT_REQUEST);
+		wring__submit(&r, 2);
+		wring__drain(&r);
+	}
+	wring__close(&r);
+	close(fd);
+}
+
+/* What is in the CQ is consumed, without a look at whether more waits in the kernel. */
+static void take_what_is_there(struct wring *r)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, n = 0;
+
+	io_uring_for_each_cqe(&r->u, head, cqe)
+	{
+		wring__on_cqe(r, cqe, now_ns());
+		n++;
+	}
+	io_uring_cq_advance(&r->u, n);
+}
+
+/* --batch NOPs over a CQ of 8; what overflows is never fetched. With --stray it is, before --ms pass. */
+static void run_stuck(struct work *w, struct tally *t)
+{
+	const unsigned int entries = 8;
+	unsigned int slot, left;
+	struct wring r;
+
+	wring__open(&r, t, entries, entries, w->batch, w->setup_flags);
+	for (unsigned int i = 0; i < w->batch; i++) {
+		struct io_uring_sqe *sqe = wring__sqe(&r, &slot);
+
+		io_uring_prep_nop(sqe);
+		wring__queue(&r, sqe, slot, SLOT_REQUEST);
+		if (r.n_sqes == entries || i == w->batch - 1)
+			wring__submit(&r, 0);
+	}
+	t->overflows += w->batch > entries ? w->batch - entries : 0;
+	take_what_is_there(&r);
+	left = wring__in_flight(&r);
+	if (w->stray)
+		wring__drain(&r);
+	else
+		t->op[IORING_OP_NOP].completed += left;
+	nap(w->ms);
+	wring__close(&r);
+}
+
 /* Writes of two blocks, one in --stray of them across the size that a file may have. */
 static void run_short(struct work *w, struct tally *t)
 {
@@ -320,6 +509,10 @@ static void run_idle(struct work *w, struct tally *t)
 static const struct scenario scenarios[] = {
 	{ "pile", run_pile, 3000, 15, 1, "rounds of --batch NOPs over a CQ of 16" },
 	{ "polled", run_polled, 20000, 1, 1, "an SQE for every --stray us of the poller" },
+	{ "contended", run_contended, 100000, 1, 1, "a poller whose CPU another thread takes, for --ms" },
+	{ "bound", run_bound, 2000, 1, 1, "--count NOPs for each line; --stray: on the poller's CPU" },
+	{ "stuck", run_stuck, 16, 16, 1, "overflowed CQEs that nobody fetches for --ms" },
+	{ "chains", run_chains, 10000, 1, 1, "chains, the head of one in --stray fails" },
 	{ "deaf", run_deaf, 100, 1, 1, "receives that are ready while the thread sleeps for --ms" },
 	{ "vfork", run_vfork, 100, 1, 1, "the same with a sleep from which nothing wakes" },
 	{ "badfd", run_badfd, 10000, 10, 1, "reads, one in --stray of a bad descriptor" },

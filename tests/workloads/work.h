@@ -75,6 +75,7 @@ struct tally {
 	uint64_t errnos[WORK_ERRNOS];
 	uint64_t enters;  /* calls of io_uring_enter: known of raw rings, liburing makes its own */
 	uint64_t imports; /* requests that used a registered buffer */
+	uint64_t poller_cpu_ns, poller_wait_ns; /* of a thread that polls an SQ; 0: not known */
 	uint64_t rejected, silent, rings, batches, overflows, poll_armed, multishot, aux, notifs;
 	struct register_tally registers[WORK_REGISTERS];
 	size_t n_registers;

@@ -178,6 +178,10 @@ static inline void print_totals(FILE *f, const struct tally *t)
 	print_known(f, "aux", t->aux);
 	print_known(f, "notifs", t->notifs);
 	print_known(f, "lost_traps", (uint64_t)lost_traps);
+	if (t->poller_cpu_ns) {
+		print_known(f, "poller_cpu_ns", t->poller_cpu_ns);
+		print_known(f, "poller_wait_ns", t->poller_wait_ns);
+	}
 }
 
 /* Prints the truth. Consumes the samples. */
