@@ -49,6 +49,19 @@ static double depth(const struct hashed *h)
 	return h->alive_ns ? h->wq_ns / (double)h->alive_ns : 0;
 }
 
+/* The name of the file, NULL: not known, or they may be those of another ring. */
+static const char *file_of(const struct rule *r, const struct snapshot *s, const struct hashed *h)
+{
+	for (size_t i = 0; i < s->files.n && h->op >= 0; i++) {
+		const struct file_stats *f = &s->files.list[i];
+
+		if (f->op == (unsigned int)h->op && f->name && f->c.punted <= h->n &&
+			rule__pct(f->c.punted, h->n) >= r->thresholds[WQ_HASHED_MIN_SAME_PCT].value)
+			return f->name;
+	}
+	return NULL;
+}
+
 static int report(const struct hit_group *g, struct diagnosis *d)
 {
 	const struct hashed worst = hashed_of(g->hits[0].ring);
@@ -58,6 +71,7 @@ static int report(const struct hit_group *g, struct diagnosis *d)
 	json_t *e = json_object();
 
 	f.op = worst.op;
+	f.file = file_of(g->rule, g->snap, &worst);
 	f.time_ns = (uint64_t)wait_ns;
 	hit_group__evidence(g, &e);
 	evidence__u64(&e, "wq_hashed", worst.n);

@@ -55,6 +55,23 @@ static void fires(void **state)
 	sample__free(s);
 }
 
+static void names_the_file(void **state)
+{
+	struct snapshot *s = writes(1000, 999, 10);
+	struct diagnosis d;
+
+	(void)state;
+	sample__file(s, "/reads", 1, OP_READ, (struct file_counts){ .punted = 1000 });
+	sample__file(s, "/more", 2, OP_WRITE, (struct file_counts){ .punted = 1001 });
+	sample__file(s, "/less", 3, OP_WRITE, (struct file_counts){ .punted = 899 });
+	assert_null(finding_of(s, ID, &d)->file);
+	diagnosis__free(&d);
+	sample__file(s, "/log", 4, OP_WRITE, (struct file_counts){ .punted = 900 });
+	assert_string_equal(finding_of(s, ID, &d)->file, "/log");
+	diagnosis__free(&d);
+	sample__free(s);
+}
+
 static void near_misses(void **state)
 {
 	static const struct {
@@ -108,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fires),
+		cmocka_unit_test(names_the_file),
 		cmocka_unit_test(near_misses),
 		cmocka_unit_test(healthy),
 		cmocka_unit_test(unknown),
