@@ -93,7 +93,7 @@ def programs_refused():
     refused = kernel_that_refuses(load=f"rs_punt=large,rs_poll_arm={errno.EPERM}", attach=f"rs_link={errno.EBUSY}")
     features = survey(**refused)["kernel"]["features"]
     off = {name: f for name, f in features.items() if f["state"] == "off" and name not in EXTRAS}
-    check_equal("features that are off", sorted(off), ["link", "poll", "punt"])
+    check_equal("features that are off", sorted(off), ["call_sites", "link", "poll", "punt"])
     for name, reason in (("punt", TOO_LARGE), ("poll", "Operation not permitted"), ("link", "busy")):
         check(reason in off[name]["why"], f"{name}: {off[name]['why']!r}")
         check_equal(f"planned {name}", off[name]["planned"], "full")

@@ -108,6 +108,8 @@ def user_namespace():
 
 # --- programs that the kernel refuses ----------------------------------------------
 TOO_LARGE = "BPF program is too large"
+# A feature without a program of its own.
+UNTOLD = "the program that would tell is off"
 
 
 def observe_without(features, **refused):
@@ -132,7 +134,7 @@ def observe_without(features, **refused):
 @suite.test
 def program_too_large():
     """A verdict that comes after a million instructions, in a log that would hold none of them."""
-    report = observe_without({"punt": TOO_LARGE}, load="rs_punt=large")
+    report = observe_without({"punt": TOO_LARGE, "call_sites": UNTOLD}, load="rs_punt=large")
     check_equal("punted", report["totals"]["punted"], None)
 
 
@@ -150,7 +152,7 @@ def programs_refused_without_a_word():
 
 @suite.test
 def attaching_refused():
-    observe_without({"punt": "Operation not permitted", "poll": "Device or resource busy",
+    observe_without({"punt": "Operation not permitted", "call_sites": UNTOLD, "poll": "Device or resource busy",
                      "link": "no such function", "short_write": "No such file or directory",
                      "ring_scan": "Operation not supported"},
                     attach=f"rs_punt={errno.EPERM},rs_poll_arm={errno.EBUSY},rs_link={errno.ESRCH},"
