@@ -535,7 +535,7 @@ struct rs_global {
 	__u64 unmatched; /* CQEs that no request in flight explains: of refused SQEs, of older requests */
 	__u64 n_files;	 /* noted, ever */
 	__u64 stacks_skipped; /* not taken: too many at a time */
-	__u64 spans_full; /* calls of functions, and requests in them, that found no room */
+	__u64 spans_full;     /* calls of functions, and requests in them, that found no room */
 	__u64 pad1[1];
 };
 
