@@ -132,6 +132,11 @@ CASES = [
          options=("--threshold=IDLE-RING.min_s=0.2",)),
 ]
 
+ALSO_SHOWN = [("SQPOLL-STALL", "healthy", "sick contended --ms 500 --stray 1"),
+              ("SQPOLL-SHARE", "causes", "sick bound --stray 1"),
+              ("SQPOLL-SHARE", "just not", "sick bound --stray 1 (min_sqes=2001)"),
+              ("SQPOLL-SHARE", "healthy", "sick bound")]
+
 for case in CASES:
     suite.add(case.name, case.run)
 
@@ -146,12 +151,12 @@ def sqpoll_stall_healthy():
     check_equal("findings", [f for f in report["findings"] if f["rule"] == "SQPOLL-STALL"], [])
 
 
-def bound(*args):
+def bound(*args, options=()):
     """The findings about a ring whose thread was asked to submit 2000 NOPs while observed."""
     with subprocess.Popen([*workload("sick bound"), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as program:
         check_equal("first line", program.stdout.readline(), "ready\n")
-        with observer("-p", program.pid) as o:
+        with observer("-p", program.pid, *options) as o:
             o.wait_ready()
             program.stdin.write("go\n")
             program.stdin.flush()
@@ -166,9 +171,11 @@ def bound(*args):
 
 @suite.test
 def sqpoll_share():
-    """A poller that is bound to the CPU of the thread that made the ring; near misses: too few, another CPU."""
+    """A poller that is bound to the CPU of the thread that made the ring; too few SQEs; a thread that is not bound."""
     found, = bound("--stray", "1")
     check_equal("ring, severity, sqes", (found["ring"], found["severity"], found["evidence"]["sqes"]), (1, "warn", 2000))
+    few = bound("--stray", "1", options=["--threshold=SQPOLL-SHARE.min_sqes=2001"])
+    check_equal("findings where that is too few", few, [])
     check_equal("findings where the thread may run elsewhere", bound() if (os.cpu_count() or 1) > 1 else [], [])
 
 
