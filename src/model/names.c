@@ -96,3 +96,16 @@ bool feature_is_extra(unsigned int feature)
 	}
 	return false;
 }
+
+bool feature_is_option(unsigned int feature)
+{
+	switch (feature) {
+#define FEATURE(id, name, essential, what)
+#define EXTRA(id, name, what)
+#define OPTION(id, name, what) case RS_F_##id:
+#include "features.def"
+#undef FEATURE
+		return true;
+	}
+	return false;
+}

@@ -20,6 +20,8 @@ const char *errno_name(int err, char buf[NAME_LEN]);
 
 /* Whether a feature is one that many kernels do not give, and that nobody needs to miss. */
 bool feature_is_extra(unsigned int feature);
+/* An extra that is loaded only where it is asked for. */
+bool feature_is_option(unsigned int feature);
 
 /* Name of bit number `bit` of io_uring_params.flags ("SQPOLL"), NULL if unknown. */
 const char *setup_flag_name(unsigned int bit);

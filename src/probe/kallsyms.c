@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "names.h"
+
 /* The kernel hands out a page at a time, whatever is asked for. */
 #define BUFFER_BYTES 65536
 
@@ -126,7 +128,13 @@ static struct symbol *find(const struct kallsyms *k, const char *name)
 	return NULL;
 }
 
-static int kallsyms__new(struct kallsyms **ret)
+static void add_symbol(struct kallsyms *k, const char *name)
+{
+	if (name && !find(k, name))
+		k->symbols[k->n++] = (struct symbol){ name, strlen(name), KSYM_ABSENT, 0 };
+}
+
+static int kallsyms__new(bool options, struct kallsyms **ret)
 {
 	struct kallsyms *k = calloc(1, sizeof(*k));
 	size_t i;
@@ -138,23 +146,20 @@ static int kallsyms__new(struct kallsyms **ret)
 		free(k);
 		return -ENOMEM;
 	}
-	for (i = 0; i < n_variants; i++) {
-		const char *name = variants[i].ksym;
-
-		if (name && !find(k, name))
-			k->symbols[k->n++] = (struct symbol){ name, strlen(name), KSYM_ABSENT, 0 };
-	}
+	for (i = 0; i < n_variants; i++)
+		if (options || !feature_is_option(variants[i].feature))
+			add_symbol(k, variants[i].ksym);
 	*ret = k;
 	return 0;
 }
 
-int kallsyms__read_file(const char *path, struct kallsyms **ret)
+int kallsyms__read_file(const char *path, bool options, struct kallsyms **ret)
 {
 	struct kallsyms *k;
 	char *buf;
 	int err, fd;
 
-	err = kallsyms__new(&k);
+	err = kallsyms__new(options, &k);
 	if (err)
 		return err;
 	buf = malloc(BUFFER_BYTES);
@@ -177,9 +182,9 @@ int kallsyms__read_file(const char *path, struct kallsyms **ret)
 	return 0;
 }
 
-int kallsyms__read(struct kallsyms **ret)
+int kallsyms__read(bool options, struct kallsyms **ret)
 {
-	return kallsyms__read_file("/proc/kallsyms", ret);
+	return kallsyms__read_file("/proc/kallsyms", options, ret);
 }
 
 void kallsyms__free(struct kallsyms *k)

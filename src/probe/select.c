@@ -196,12 +196,12 @@ static enum misfit symbol_misfit(const struct chooser *c, const char *name, stru
 	return MISFIT_SYMBOL;
 }
 
-/* Whether the tracepoint or function of v is as we know it; its arguments go to sig, what is wrong to st->why. */
-static enum misfit shape_misfit(const struct chooser *c, const struct variant *v, char *sig, size_t size,
-	struct feature_state *st)
+/* Whether a tracepoint or function is as we know it; its arguments go to sig, what is wrong to st->why. */
+static enum misfit shape_misfit(const struct chooser *c, const char *hook, const char *args, char *sig,
+	size_t size, struct feature_state *st)
 {
-	const char *function = hook__function(v->hook), *what = function ? "function" : "tracepoint";
-	const char *name = function ? function : v->hook;
+	const char *function = hook__function(hook), *what = function ? "function" : "tracepoint";
+	const char *name = function ? function : hook;
 	int err = function ? function__signature(c->btf, name, sig, size)
 			   : tracepoint__signature(c->btf, name, sig, size);
 
@@ -209,11 +209,24 @@ static enum misfit shape_misfit(const struct chooser *c, const struct variant *v
 		SAY(st, "this kernel has no %s %s", what, name);
 		return function ? MISFIT_FUNCTION : MISFIT_TRACEPOINT;
 	}
-	if (err || !signature__fits(sig, v->args)) {
+	if (err || !signature__fits(sig, args)) {
 		SAY(st, "unknown form of %s %s(%.96s)", what, name, sig);
 		return MISFIT_FORM;
 	}
 	return MISFIT_NONE;
+}
+
+static enum misfit companions_misfit(const struct chooser *c, const struct variant *v,
+	struct feature_state *st)
+{
+	enum misfit misfit = MISFIT_NONE;
+	char sig[512];
+	size_t i;
+
+	for (i = 0; !misfit && i < COMPANIONS; i++)
+		if (v->also[i].program)
+			misfit = shape_misfit(c, v->also[i].hook, v->also[i].args, sig, sizeof(sig), st);
+	return misfit;
 }
 
 /* What v is going to use. */
@@ -234,8 +247,9 @@ static void say_how(const struct variant *v, const char *sig, struct feature_sta
 static enum misfit variant_misfit(const struct chooser *c, const struct variant *v, struct feature_state *st)
 {
 	char sig[512] = "", missing[128];
-	enum misfit misfit = v->args ? shape_misfit(c, v, sig, sizeof(sig), st) : MISFIT_NONE;
+	enum misfit misfit = v->args ? shape_misfit(c, v->hook, v->args, sig, sizeof(sig), st) : MISFIT_NONE;
 
+	misfit = misfit ? misfit : companions_misfit(c, v, st);
 	if (misfit)
 		return misfit;
 	if (!has_fields(c->btf, v->fields, missing, sizeof(missing))) {

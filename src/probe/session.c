@@ -82,24 +82,17 @@ static int attach_program(const struct session *s, const char *name, struct bpf_
 	return *ret ? 0 : p ? -errno : -ENOENT;
 }
 
-/* Both programs of a variant, or none. *ret_culprit: which of them was refused. 0 or negative errno. */
-static int attach_variant(struct session *s, size_t f, const char **ret_culprit)
+static void detach_feature(struct session *s, size_t f)
 {
-	const struct variant *v = s->plan.chosen[f];
-	int err = 0;
+	size_t i;
 
-	*ret_culprit = v->begin;
-	if (v->begin)
-		err = attach_program(s, v->begin, &s->begins[f]);
-	if (err)
-		return err;
-	*ret_culprit = v->program;
-	err = attach_program(s, v->program, &s->links[f]);
-	if (err) {
-		bpf_link__destroy(s->begins[f]);
-		s->begins[f] = NULL;
+	bpf_link__destroy(s->links[f]);
+	bpf_link__destroy(s->begins[f]);
+	s->links[f] = s->begins[f] = NULL;
+	for (i = 0; i < COMPANIONS; i++) {
+		bpf_link__destroy(s->also[f][i]);
+		s->also[f][i] = NULL;
 	}
-	return err;
 }
 
 static void detach(struct session *s)
@@ -107,11 +100,33 @@ static void detach(struct session *s)
 	size_t f;
 
 	session__detach_spans(s);
-	for (f = 0; f < RS_F_COUNT; f++) {
-		bpf_link__destroy(s->links[f]);
-		bpf_link__destroy(s->begins[f]);
-		s->links[f] = s->begins[f] = NULL;
+	for (f = 0; f < RS_F_COUNT; f++)
+		detach_feature(s, f);
+}
+
+/* All programs of a variant, or none. *ret_culprit: which of them was refused. 0 or negative errno. */
+static int attach_variant(struct session *s, size_t f, const char **ret_culprit)
+{
+	const struct variant *v = s->plan.chosen[f];
+	size_t i;
+	int err = 0;
+
+	*ret_culprit = v->begin;
+	if (v->begin)
+		err = attach_program(s, v->begin, &s->begins[f]);
+	for (i = 0; !err && i < COMPANIONS; i++) {
+		if (!v->also[i].program)
+			continue;
+		*ret_culprit = v->also[i].program;
+		err = attach_program(s, v->also[i].program, &s->also[f][i]);
 	}
+	if (!err) {
+		*ret_culprit = v->program;
+		err = attach_program(s, v->program, &s->links[f]);
+	}
+	if (err)
+		detach_feature(s, f);
+	return err;
 }
 
 /* Attaches each chosen program; what the kernel refuses is off, with its reason. 0 or negative errno. */

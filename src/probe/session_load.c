@@ -96,7 +96,10 @@ static int choose_program(struct session *s, const char *name)
 static int choose_variant(struct session *s, const struct variant *v)
 {
 	int err = v->begin ? choose_program(s, v->begin) : 0;
+	size_t i;
 
+	for (i = 0; !err && i < COMPANIONS; i++)
+		err = v->also[i].program ? choose_program(s, v->also[i].program) : 0;
 	return err ? err : choose_program(s, v->program);
 }
 
@@ -450,7 +453,7 @@ int session__load(struct session *s, const struct session_options *o, char *errm
 	}
 	l.btf = btf;
 	s->setup_flags = setup_flags_of(btf);
-	err = kallsyms__read(&l.syms);
+	err = kallsyms__read(false, &l.syms);
 	if (err)
 		snprintf(errmsg, errsize, "can't read /proc/kallsyms: %s", strerror(-err));
 	else

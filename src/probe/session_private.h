@@ -20,6 +20,7 @@ struct session {
 	struct session_tables tables;
 	struct bpf_link *links[RS_F_COUNT];
 	struct bpf_link *begins[RS_F_COUNT]; /* of variants that have two programs */
+	struct bpf_link *also[RS_F_COUNT][COMPANIONS];
 	struct ring_buffer *wakeups;	     /* and stacks */
 	bool woken;
 	session_stack_fn on_stack;

@@ -232,7 +232,7 @@ static int survey_running(const struct survey_request *r, const struct btf *btf,
 		snprintf(errmsg, errsize, "can't read the capabilities of this process: %s", strerror(-err));
 		return err;
 	}
-	err = kallsyms__read(&syms);
+	err = kallsyms__read(true, &syms);
 	if (err) {
 		snprintf(errmsg, errsize, "can't read /proc/kallsyms: %s", strerror(-err));
 		return err;

@@ -141,6 +141,11 @@ bool variant__is_uprobe_multi(const struct variant *v)
 
 static bool has_program(const struct variant *v, const char *name)
 {
+	size_t i;
+
+	for (i = 0; i < COMPANIONS; i++)
+		if (v->also[i].program && !strcmp(v->also[i].program, name))
+			return true;
 	return (v->program && !strcmp(v->program, name)) || (v->begin && !strcmp(v->begin, name));
 }
 

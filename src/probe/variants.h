@@ -11,10 +11,18 @@
 
 #include "snapshot.h"
 
+/* A program that goes with another, at a tracepoint of its own. */
+struct companion {
+	const char *program, *hook, *args; /* as in struct variant */
+};
+
+#define COMPANIONS 2
+
 struct variant {
 	enum rs_feature feature;
 	const char *program; /* in the BPF object; NULL: another feature's program tells it */
 	const char *begin;   /* a second program, where that begins whose end the first one sees, or NULL */
+	struct companion also[COMPANIONS]; /* all or nothing; without a program: none */
 	/*
 	 * Name of a tracepoint, "iter:TYPE", "fentry:FUNCTION", "fexit:FUNCTION", or of whatever functions of programs
 	 * "uprobe", "uprobe_multi".

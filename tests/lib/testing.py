@@ -13,8 +13,10 @@ from typing import Callable
 TESTS_DIR = pathlib.Path(__file__).resolve().parents[1]
 ROOT = TESTS_DIR.parent
 BUILD = ROOT / "build"
-# Features that many kernels do not give.
-EXTRAS = re.findall(r'^EXTRA\(\w+, "(\w+)"', (ROOT / "contract" / "features.def").read_text(), re.MULTILINE)
+FEATURES = (ROOT / "contract" / "features.def").read_text()
+# Features that have to be asked for; and with them those that many kernels do not give.
+OPTIONS = re.findall(r'^OPTION\(\w+, "(\w+)"', FEATURES, re.MULTILINE)
+EXTRAS = OPTIONS + re.findall(r'^EXTRA\(\w+, "(\w+)"', FEATURES, re.MULTILINE)
 WORKLOADS = BUILD / "workloads"
 
 

@@ -51,7 +51,7 @@ static struct kallsyms *read_symbols(const char *text)
 	struct kallsyms *k = NULL;
 
 	write_symbols(text);
-	assert_int_equal(kallsyms__read_file(path, &k), 0);
+	assert_int_equal(kallsyms__read_file(path, true, &k), 0);
 	return k;
 }
 
@@ -164,7 +164,7 @@ static void test_unreadable(void **state)
 	struct kallsyms *k = NULL;
 
 	(void)state;
-	assert_int_equal(kallsyms__read_file("/tmp/ringside-no-such-file", &k), 0);
+	assert_int_equal(kallsyms__read_file("/tmp/ringside-no-such-file", true, &k), 0);
 	assert_int_equal(kallsyms__lookup(POLL, k), KSYM_UNREADABLE);
 	kallsyms__free(k);
 	kallsyms__free(NULL);
@@ -181,7 +181,7 @@ static void test_no_descriptors(void **state)
 	none = before;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(kallsyms__read_file(path, &k), -EMFILE);
+	assert_int_equal(kallsyms__read_file(path, true, &k), -EMFILE);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_null(k);
 }
