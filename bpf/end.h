@@ -235,7 +235,7 @@ static __always_inline void ending_count(const struct completion *c, struct endi
 	if (e->submit_ns && !(e->flags & RS_SLOT_MULTI)) {
 		latency_ns = now > e->submit_ns ? now - e->submit_ns : 0;
 		rs_lat_add(&e->se->lat, latency_ns, shared);
-		if (!ending_is_inline(e, sq_head))
+		if (!ending_is_inline(e, sq_head) || slot_did_direct_io(e->s, e->p.group, e->i))
 			rs_slot_staged_end(e->p.group, e->i, latency_ns);
 	}
 	if (c->res < 0) {

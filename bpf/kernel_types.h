@@ -357,6 +357,43 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
+struct bio;
+typedef void (*bio_end_io_t)(struct bio *bio);
+
+struct bio {
+	struct bio *bi_next;
+	bio_end_io_t bi_end_io;
+	void *bi_private;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk; /* since 5.15 */
+};
+
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	unsigned int __data_len;
+	struct bio *bio;
+};
+
+/* Direct I/O of a file system, and of a block device: bi_private. */
+struct kiocb;
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+struct blkdev_dio {
+	struct kiocb *iocb;
+	struct bio bio; /* the only one where blkdev_bio_end_io_async() ends it */
+};
+
 struct seq_file;
 struct bpf_iter_meta {
 	struct seq_file *seq;
@@ -396,6 +433,12 @@ struct bpf_iter__task_vma {
 
 /* The same on all architectures. */
 #define SYS_IO_URING_ENTER 426
+
+/* include/linux/blk_types.h: enum req_op, the low bits of request.cmd_flags. */
+#define REQ_OP_MASK 0xffu
+#define REQ_OP_READ 0
+#define REQ_OP_WRITE 1
+#define REQ_OP_ZONE_APPEND 7
 
 /* include/uapi/linux/io_uring.h and io_uring_types.h: the first bits of io_kiocb.flags are the SQE's. */
 #define REQ_F_IO_DRAIN (1u << 1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* Requests that wait for others: in a chain, behind a drain. */
+#include "issuing.h"
 #include "rings.h"
 #include "staged.h"
 
@@ -38,6 +39,8 @@ int BPF_PROG(rs_link, struct io_kiocb *req, struct io_kiocb *target)
 	if (!s || !slot_is_of(s, ring))
 		return 0;
 	s->flags |= RS_SLOT_LINKED;
+	if (rs_config.block)
+		issuing_follows((u64)req);
 	if (head) {
 		head->flags |= RS_SLOT_HEAD;
 		s->flags |= head->flags & RS_SLOT_ASKED;

@@ -30,6 +30,50 @@ RS_MAP struct {
 	__type(value, struct rs_cold_group);
 } rs_cold SEC(".maps");
 
+/* Where the block layer is observed, as all that follows until rs_rings; else of size 1. As rs_cold. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_block_group);
+} rs_blocks SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_issuing);
+} rs_issuing SEC(".maps");
+
+/* The least recently used are forgotten: some bios end where nobody sees it. */
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct rs_bio);
+} rs_bios SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct rs_rq);
+} rs_rqs SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rs_device);
+} rs_devices SEC(".maps");
+
+RS_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u32);
+} rs_device_index SEC(".maps");
+
 RS_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -4,6 +4,7 @@
  * anything when it is flushed to the ring later; and the event does not name the request.
  */
 #include "end.h"
+#include "issuing.h"
 
 /* How far a list is followed in search of the request: as many as most CQ rings hold. */
 #define WALK_MAX 8192
@@ -74,20 +75,6 @@ VERIFIED_ONCE u64 walk(u64 req, struct walk *w)
 	bpf_loop(WALK_MAX, walk_step, &here, 0);
 	w->cut = here.cut;
 	return here.found;
-}
-
-/* What an io-wq worker works on. */
-VERIFIED_ONCE u64 worked_on(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct io_worker *w;
-	u64 work;
-
-	if (!(BPF_CORE_READ(task, flags) & PF_IO_WORKER))
-		return 0;
-	w = BPF_CORE_READ(task, worker_private);
-	work = w ? (u64)BPF_CORE_READ(w, cur_work) : 0;
-	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
 }
 
 /* The first of the requests whose CQEs are being posted. */

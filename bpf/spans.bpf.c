@@ -292,6 +292,11 @@ VERIFIED_ONCE int span_count_kin(u32 pair, u32 kind, u64 ns, u64 latency_ns)
 	return 0;
 }
 
+__noinline int rs_span_stage(u32 pair, u32 stage, u64 ns, u64 latency_ns)
+{
+	return ns ? span_count_kin(pair, RS_KIND_STAGE(stage), ns, latency_ns) : 0;
+}
+
 __noinline int rs_span_staged(u32 group, u32 i, u64 latency_ns)
 {
 	struct rs_cold *cold;
@@ -303,7 +308,7 @@ __noinline int rs_span_staged(u32 group, u32 i, u64 latency_ns)
 	if (!cold)
 		return 0;
 	span_count_kin(cold->span_op, RS_KIND_SLOW, latency_ns, latency_ns);
-	for (st = 0; st < RS_STAGES; st++)
+	for (st = 0; st < RS_LIVE_STAGES; st++)
 		if (cold->ns[st])
 			span_count_kin(cold->span_op, RS_KIND_STAGE(st), cold->ns[st], latency_ns);
 	return 0;

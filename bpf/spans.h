@@ -16,5 +16,7 @@ int rs_span_reject(u32 op);
 int rs_span_end(u32 group, u32 i, s32 res, u64 now, u32 on_worker);
 /* The same if it did not end inline: its stages have been summed up. */
 int rs_span_staged(u32 group, u32 i, u64 latency_ns);
+/* And one more of them that is not in its cold slot. */
+int rs_span_stage(u32 pair, u32 stage, u64 ns, u64 latency_ns);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
 /* Submission: an SQE became a request, or was refused. */
 #include "follow.h"
+#include "issuing.h"
 #include "rings.h"
 #include "slots.h"
 #include "spans.h"
@@ -300,6 +301,8 @@ static __always_inline int on_submit(struct io_kiocb *req)
 		flags |= tag_request(req, r->uid, idx);
 	s->flags = flags;
 	s->submit_ns = now;
+	if (rs_config.block)
+		issuing_begins((u64)req);
 	if (first)
 		look_at_cq(r, ctx, now);
 	return 0;

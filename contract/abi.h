@@ -69,6 +69,10 @@ enum rs_stage {
 	RS_STAGES
 };
 
+/* Those that a request can be in; the later ones are worked out of struct rs_block. */
+#define RS_LIVE_STAGES 8u
+_Static_assert(RS_ST_BLK_QUEUE == RS_LIVE_STAGES, "stages.def");
+
 /*
  * Which series is whose. Besides its main one, (ring, opcode) may have series of other times, its kin:
  * RS_TAG_MULTI the gap between CQEs of a multishot request, RS_TAG_NOTIF from the CQE of a zero-copy send to its
@@ -283,7 +287,7 @@ struct rs_named {
 struct rs_cold {
 	__u64 punt_ns;
 	__u64 since_ns; /* when the stage began that it is in */
-	__u64 ns[RS_STAGES];
+	__u64 ns[RS_LIVE_STAGES];
 	__u32 stage;
 	__u32 span_op; /* RS_SLOT_SPAN: number of the pair of span and opcode */
 };
@@ -296,6 +300,8 @@ struct rs_hot_group {
 struct rs_cold_group {
 	struct rs_cold s[RS_GROUP];
 };
+
+#include "abi_block.h"
 
 /*
  * Files that requests had trouble with: punts that nobody asked for, errors, slowness. Device and inode as the kernel
@@ -507,6 +513,9 @@ struct rs_config {
 	__u32 call_sites;  /* stacks are taken */
 	__u64 slow_ns;	   /* requests are slow that take this long */
 	__u32 spans;	   /* how many there are */
+	__u32 block;	   /* the block layer is observed */
+	/* addresses of functions of the block layer that end a bio, 0: not known */
+	__u64 iomap_dio_end, blkdev_dio_end, blkdev_dio_end_async, bio_chain_end;
 };
 
 /* Shared and writable. */
@@ -536,7 +545,9 @@ struct rs_global {
 	__u64 n_files;	 /* noted, ever */
 	__u64 stacks_skipped; /* not taken: too many at a time */
 	__u64 spans_full;     /* calls of functions, and requests in them, that found no room */
-	__u64 pad1[1];
+	__u64 devices;	      /* entries of rs_devices that were asked for */
+	__u64 devices_full;   /* requests of devices that found no entry */
+	__u64 pad1[6];
 };
 
 #endif

@@ -124,6 +124,7 @@ static int open_session(struct stat_run *r)
 	so.targets = r->child ? &child : r->pids.pids;
 	so.n_targets = r->child ? 1 : r->pids.n;
 	so.no_extras = o->no_extras;
+	so.block = o->block;
 	so.watch_heads = watches_heads(o);
 	so.slow_ns = o->slow_ns;
 	so.spans = r->spans.places;
@@ -133,7 +134,9 @@ static int open_session(struct stat_run *r)
 	err = session__open(&so, &r->session, errmsg, sizeof(errmsg));
 	if (err)
 		log_error("%s", errmsg);
-	else if (so.watch_heads && !session__tables(r->session)->lags)
+	if (!err && o->block && session__features(r->session)[RS_F_BLOCK].level != FEATURE_FULL)
+		log_warn("--block: %s", session__features(r->session)[RS_F_BLOCK].why);
+	if (!err && so.watch_heads && !session__tables(r->session)->lags)
 		log_warn("--reap=%s: the kernel refuses the programs that it takes; reaping is bracketed",
 			o->reap);
 	return err;

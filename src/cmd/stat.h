@@ -18,7 +18,7 @@ struct stat_options {
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t interval_ns; /* 0: none */
 	struct sinks_options to;
-	bool rings, no_doctor, no_extras, quiet, verbose, as_root;
+	bool rings, no_doctor, no_extras, block, quiet, verbose, as_root;
 	int fail_on; /* -1: never */
 	struct threshold_settings thresholds;
 	const char *ready_file;

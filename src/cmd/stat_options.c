@@ -38,6 +38,8 @@ static const struct option_row rows[] = {
 	ROW(0, "no-doctor", NULL, OPTION_FLAG, no_doctor, "numbers only, no findings"),
 	ROW(0, "no-extras", NULL, OPTION_FLAG, no_extras,
 		"cheaper: without what only functions of the kernel tell"),
+	ROW(0, "block", NULL, OPTION_FLAG, block,
+		"time in the block layer and with the disk, and the disks; about 1 us a request of any disk"),
 	ROW(0, "as-root", NULL, OPTION_FLAG, as_root,
 		"under sudo, run PROGRAM as root and not as the caller"),
 	ROW(0, "ready-file", "FILE", OPTION_STRING, ready_file,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices.h"
 #include "lat.h"
 #include "snapshot.h"
 
@@ -377,6 +378,8 @@ int snapshot__delta(const struct snapshot *prev, const struct snapshot *cur, str
 		err = site_list__delta(&prev->sites, &cur->sites, &d.sites);
 	if (!err)
 		err = spans_delta(prev, cur, &d);
+	if (!err)
+		err = devices__delta(prev, cur, &d);
 	if (err) {
 		snapshot__free(&d);
 		return err;

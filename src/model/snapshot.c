@@ -59,6 +59,7 @@ void snapshot__free(struct snapshot *s)
 	for (size_t i = 0; i < s->n_spans; i++)
 		span_stats__free(&s->spans[i]);
 	free(s->spans);
+	free(s->devices);
 	memset(s, 0, sizeof(*s));
 }
 

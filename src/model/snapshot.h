@@ -177,6 +177,8 @@ struct snapshot {
 	struct site_list sites;
 	struct span_stats *spans; /* in the order that they were asked for */
 	size_t n_spans;
+	struct rs_device *devices; /* that observed requests used, if the block layer is observed */
+	size_t n_devices;
 };
 
 /* Sums over a ring or over everything; JSON's `totals`. */

@@ -81,7 +81,6 @@ static json_t *stage__json(const struct op_stages *st, enum rs_stage stage)
 
 json_t *op_stats__stages_json(const struct snapshot *s, const struct op_stats *o)
 {
-	static const char *const unseen[] = { "blk_queue", "device", "reap" };
 	struct op_stages *st;
 	json_t *j;
 	size_t i;
@@ -95,8 +94,7 @@ json_t *op_stats__stages_json(const struct snapshot *s, const struct op_stats *o
 	j = json_object();
 	for (i = 0; i < RS_STAGES; i++)
 		jout__put(&j, stage_name(i), snapshot__knows_stage(s, i) ? stage__json(st, i) : json_null());
-	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)
-		jout__put(&j, unseen[i], json_null());
+	jout__put(&j, "reap", json_null());
 	free(st);
 	return j;
 }

@@ -44,6 +44,9 @@ json_t *op_stats__stages_json(const struct snapshot *s, const struct op_stats *o
 json_t *spans__json(const struct snapshot *s);
 /* ops[] of a ring or of everything. */
 json_t *ops__json(const struct snapshot *s, const struct op_stats *ops, size_t n);
+json_t *lat__json(const struct rs_lat *l);
+/* devices[]; null unless the block layer is observed. */
+json_t *devices__json(const struct snapshot *s);
 json_t *rings__json(const struct snapshot *s);
 json_t *rings_other__json(const struct snapshot *s);
 

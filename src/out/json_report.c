@@ -254,6 +254,7 @@ json_t *report__json(const struct report *r)
 	jout__put(&o, "files_other", files_other__json(s));
 	jout__put(&o, "call_sites", call_sites__json(s));
 	jout__put(&o, "call_sites_other", call_sites_other__json(s));
+	jout__put(&o, "devices", devices__json(s));
 	jout__put(&o, "registers", registers__json(s));
 	jout__put(&o, "spans", spans__json(s));
 	jout__put(&o, "findings", findings__json(r->diag));

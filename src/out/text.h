@@ -68,6 +68,7 @@ void text__stages(struct text *t);
 void text__files(struct text *t);
 void text__sites(struct text *t);
 void text__spans(struct text *t);
+void text__devices(struct text *t);
 void text__rings(struct text *t);
 void text__ops_by_ring(struct text *t);
 void text__workers(struct text *t);

@@ -91,6 +91,7 @@ int report__text(const struct report *r, const struct text_options *o, FILE *f)
 	text__files(&t);
 	text__sites(&t);
 	text__spans(&t);
+	text__devices(&t);
 	text__rings(&t);
 	if (o->rings)
 		text__ops_by_ring(&t);

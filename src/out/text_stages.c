@@ -15,12 +15,24 @@
 /* Requests that end inline have one stage; below this part of anything else it is not worth a row. */
 #define LEAST_PART 0.01
 
+/* Where a stage stands: what is left comes last. */
+#define PLACE(s) ((s) == RS_ST_OTHER ? RS_STAGES - 1 : (s) > RS_ST_OTHER ? (s)-1 : (s))
+
 static const struct table_column columns[2 + RS_STAGES] = {
 	{ .head = "OP", .list = true, .min = 12 },
 	{ .head = "REQUESTS" },
-#define STAGE(id, name, feature, what) [2 + RS_ST_##id] = { .head = name, .right = true, .optional = true },
+#define STAGE(id, name, feature, what)                                                                       \
+	[2 + PLACE(RS_ST_##id)] = { .head = name, .right = true, .optional = true },
 #include "stages.def"
 };
+
+/* The stage in a column. */
+static enum rs_stage stage_in(size_t place)
+{
+	if (place + 1 == RS_STAGES)
+		return RS_ST_OTHER;
+	return place < RS_ST_OTHER ? place : place + 1;
+}
 
 static bool is_worth_a_row(const struct op_stages *st)
 {
@@ -35,7 +47,7 @@ static void cells(struct table *tab, const struct op_stages *st,
 	size_t i;
 
 	for (i = 0; i < RS_STAGES; i++) {
-		double part = share(st, i);
+		double part = share(st, stage_in(i));
 
 		if (part > 0)
 			table__cell(tab, part >= 0.5 ? ATTR_BOLD : ATTR_PLAIN, "%s", fmt_pct(buf, part, 1));

@@ -141,7 +141,7 @@ static int kallsyms__new(bool options, struct kallsyms **ret)
 
 	if (!k)
 		return -ENOMEM;
-	k->symbols = calloc(n_variants, sizeof(*k->symbols));
+	k->symbols = calloc(n_variants + n_optional_ksyms, sizeof(*k->symbols));
 	if (!k->symbols) {
 		free(k);
 		return -ENOMEM;
@@ -149,6 +149,8 @@ static int kallsyms__new(bool options, struct kallsyms **ret)
 	for (i = 0; i < n_variants; i++)
 		if (options || !feature_is_option(variants[i].feature))
 			add_symbol(k, variants[i].ksym);
+	for (i = 0; options && i < n_optional_ksyms; i++)
+		add_symbol(k, optional_ksyms[i]);
 	*ret = k;
 	return 0;
 }

@@ -45,6 +45,7 @@ struct session_options {
 	bool partial;			/* go on without what is essential to an observation */
 	const struct span_place *spans; /* must outlive the session */
 	size_t n_spans;			/* at most RS_SPANS_MAX */
+	bool block;			/* observe the block layer */
 	/* gets what libbpf and the verifier said of each program that was refused, and of a failure; may be NULL */
 	void (*on_refusal)(const char *text);
 };
@@ -133,6 +134,9 @@ int session__read_reaped(const struct session *s, uint32_t idx, struct rs_reaped
 
 /* What the slow path knows of the slots of a group. 0 or negative errno. */
 int session__read_cold(const struct session *s, uint32_t group, struct rs_cold_group *ret);
+
+/* A disk, of the first session__global()->devices. 0 or negative errno. */
+int session__read_device(const struct session *s, uint32_t idx, struct rs_device *ret);
 
 /* A series of a stage. 0 or negative errno. */
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret);

@@ -50,6 +50,11 @@ static void fill_config(const struct loading *l)
 	c->all = o->all;
 	c->group_mask = s->tables.n_groups - 1;
 	c->own_ring = session__own_ring(s);
+	c->block = session__sees_block(s);
+	c->iomap_dio_end = kallsyms__address(l->syms, "iomap_dio_bio_end_io");
+	c->blkdev_dio_end = kallsyms__address(l->syms, "blkdev_bio_end_io");
+	c->blkdev_dio_end_async = kallsyms__address(l->syms, "blkdev_bio_end_io_async");
+	c->bio_chain_end = kallsyms__address(l->syms, "bio_chain_endio");
 	c->links_told = s->plan.chosen[RS_F_LINK] != NULL;
 	c->wq_told = s->plan.chosen[RS_F_WQ_QUEUE] != NULL;
 	c->watch_heads = session__can_watch(s, o);
@@ -330,13 +335,16 @@ static bool is_for_spans(const struct variant *v)
 	return v->feature == RS_F_SPANS || v->feature == RS_F_SPAN_WAIT;
 }
 
-static void leave_out_extras(struct session *s)
+static void leave_out_unasked(struct session *s, const struct session_options *o)
 {
+	bool wanted;
 	size_t i;
 
-	for (i = 0; i < n_variants; i++)
-		if (feature_is_extra(variants[i].feature) && !is_for_spans(&variants[i]))
+	for (i = 0; i < n_variants; i++) {
+		wanted = feature_is_option(variants[i].feature) ? o->block : !o->no_extras;
+		if (feature_is_extra(variants[i].feature) && !is_for_spans(&variants[i]) && !wanted)
 			s->refused[i] = "not asked for";
+	}
 }
 
 static void leave_out_spans(struct session *s, const struct session_options *o)
@@ -395,9 +403,8 @@ static int load(const struct loading *l, char *errmsg, size_t errsize)
 	struct session *s = l->s;
 	int err, n;
 
-	if (l->o->no_extras)
-		leave_out_extras(s);
-	else
+	leave_out_unasked(s, l->o);
+	if (!l->o->no_extras)
 		ask_functions(l);
 	leave_out_spans(s, l->o);
 	for (;;) {
@@ -453,7 +460,7 @@ int session__load(struct session *s, const struct session_options *o, char *errm
 	}
 	l.btf = btf;
 	s->setup_flags = setup_flags_of(btf);
-	err = kallsyms__read(false, &l.syms);
+	err = kallsyms__read(o->block, &l.syms);
 	if (err)
 		snprintf(errmsg, errsize, "can't read /proc/kallsyms: %s", strerror(-err));
 	else

@@ -21,7 +21,7 @@ struct session {
 	struct bpf_link *links[RS_F_COUNT];
 	struct bpf_link *begins[RS_F_COUNT]; /* of variants that have two programs */
 	struct bpf_link *also[RS_F_COUNT][COMPANIONS];
-	struct ring_buffer *wakeups;	     /* and stacks */
+	struct ring_buffer *wakeups; /* and stacks */
 	bool woken;
 	session_stack_fn on_stack;
 	void *on_stack_arg;
@@ -79,6 +79,12 @@ static inline bool session__notes_files(const struct session *s)
 static inline bool session__takes_stacks(const struct session *s)
 {
 	return s->plan.state[RS_F_CALL_SITES].level != FEATURE_OFF && !s->no_notes;
+}
+
+/* Whether the block layer is observed, as far as it is known before it is attached to. */
+static inline bool session__sees_block(const struct session *s)
+{
+	return s->plan.chosen[RS_F_BLOCK] != NULL;
 }
 
 /* Decides the sizes of the maps, between opening the object and loading it. 0 or negative errno. */

@@ -36,6 +36,23 @@ static bool times_calls(const struct session *s)
 	return s->plan.chosen[RS_F_ENTER] || s->plan.chosen[RS_F_REGISTER_TIME];
 }
 
+/* Bios that do not say whose they are, and requests of the block layer, at a time. */
+#define BIOS 16384u
+
+static int size_block_maps(struct session *s)
+{
+	bool block = session__sees_block(s);
+	struct ringside_bpf *k = s->skel;
+	int err;
+
+	err = bpf_map__set_max_entries(k->maps.rs_blocks, block ? s->tables.n_groups : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_issuing, block ? RS_ISSUING : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_bios, block ? BIOS : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_rqs, block ? BIOS : 1);
+	err = err ? err : bpf_map__set_max_entries(k->maps.rs_devices, block ? RS_DEVICES : 1);
+	return err ? err : bpf_map__set_max_entries(k->maps.rs_device_index, block ? RS_DEVICES : 1);
+}
+
 int session__size_maps(struct session *s, const struct session_options *o)
 {
 	struct session_tables *t = &s->tables;
@@ -65,6 +82,7 @@ int session__size_maps(struct session *s, const struct session_options *o)
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_files, session__notes_files(s) ? FILES_MAX : 1);
 	if (session__takes_stacks(s))
 		err = err ? err : bpf_map__set_max_entries(k->maps.rs_stacks, STACKS_BYTES);
+	err = err ? err : size_block_maps(s);
 	err = err ? err : bpf_map__set_max_entries(k->maps.rs_calls, times_calls(s) ? CALLS : 1);
 	err = err ? err : session__size_spans(s);
 	/* addresses of rings that are gone may stay for a while */
@@ -93,6 +111,7 @@ _Static_assert(sizeof(struct rs_ring) % 64 == 0, "rs_ring");
 _Static_assert(sizeof(struct rs_reaped) % 64 == 0, "rs_reaped");
 _Static_assert(sizeof(struct rs_lags) % 64 == 0, "rs_lags");
 _Static_assert(sizeof(struct rs_series) % 64 == 0, "rs_series");
+_Static_assert(sizeof(struct rs_device) % 64 == 0, "rs_device");
 
 static int map_tables(struct session *s)
 {
@@ -223,6 +242,11 @@ static int recycle_kin(struct session *s, uint32_t idx)
 int session__read_reaped(const struct session *s, uint32_t idx, struct rs_reaped *ret)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_reaped), &idx, ret) ? -errno : 0;
+}
+
+int session__read_device(const struct session *s, uint32_t idx, struct rs_device *ret)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.rs_devices), &idx, ret) ? -errno : 0;
 }
 
 int session__read_kin(const struct session *s, uint32_t idx, struct rs_series *ret)

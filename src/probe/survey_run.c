@@ -168,6 +168,7 @@ static int try_session(const struct survey_request *r, struct survey *s, char *e
 	const struct session_options o = {
 		.scan = true,
 		.partial = true,
+		.block = true,
 		.max = { 1, 1, 1, 1 },
 		.on_refusal = r->on_refusal,
 	};

@@ -15,6 +15,15 @@
 #define FILE_FIELDS                                                                                           \
 	"io_kiocb.cqe,io_kiocb.file,file.f_path,file.f_inode,dentry.d_parent,dentry.d_name,mount.mnt_parent," \
 	"mount.mnt_mountpoint,mount.mnt,sock_common.skc_prot"
+#define BLOCK_ROW(...)                                                                                       \
+	{                                                                                                    \
+		.feature = RS_F_BLOCK, .program = "rs_rq_complete", .hook = "block_rq_complete",             \
+		.args = "request*,u8,u32",                                                                   \
+		.also = { { "rs_bio_queue", "block_bio_queue", "bio*" },                                     \
+			{ "rs_rq_issue", "block_rq_issue", "request*" } },                                   \
+		.fields = "io_kiocb.cqe,request.bio,request_queue.disk,iomap_dio.iocb,blkdev_dio.iocb",      \
+		##__VA_ARGS__                                                                                \
+	}
 
 /* Rows of io_uring as of 5.15, which 5.10 has too; the other rows begin with 5.19. */
 const struct variant variants[] = {
@@ -99,6 +108,9 @@ const struct variant variants[] = {
 		.fields = "io_kiocb.cqe"),
 	ROW(WQ_QUEUE, "rs_wq_begin", "fentry:io_wq_submit_work", "io_wq_work*", .fields = "io_kiocb.cqe"),
 	ROW(REGISTER_TIME, "rs_register_begin", "fentry:__x64_sys_io_uring_register", "pt_regs*"),
+	BLOCK_ROW(.ksym = "iomap_dio_bio_end_io", .level = FEATURE_FULL),
+	BLOCK_ROW(.level = FEATURE_DEGRADED,
+		.why = "can't tell what ends direct I/O: bios are known by the thread that queues them only"),
 	ROW(BUFFERS, "rs_import_buffer", "fentry:io_import_reg_buf", "io_kiocb*,..."),
 
 	/* since 6.6 all places at once: one by one each takes a tenth of a second, to attach and to detach */
@@ -112,6 +124,9 @@ const struct variant variants[] = {
 };
 
 const size_t n_variants = sizeof(variants) / sizeof(variants[0]);
+
+const char *const optional_ksyms[] = { "blkdev_bio_end_io", "blkdev_bio_end_io_async", "bio_chain_endio" };
+const size_t n_optional_ksyms = sizeof(optional_ksyms) / sizeof(optional_ksyms[0]);
 
 static const struct {
 	const char *name, *what;

@@ -44,6 +44,10 @@ struct variant {
 extern const struct variant variants[];
 extern const size_t n_variants;
 
+/* Symbols that programs of options compare with, and can do without. */
+extern const char *const optional_ksyms[];
+extern const size_t n_optional_ksyms;
+
 /* The function of an fentry or fexit hook; NULL: it is no such hook. */
 const char *hook__function(const char *hook);
 

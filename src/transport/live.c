@@ -208,7 +208,8 @@ static void count_losses(const struct live *l, struct snapshot *s)
 	s->fidelity.untracked = t.untracked;
 	s->fidelity.table_full = t.no_slot;
 	s->fidelity.details_lost = g->errnos_full + g->overflow_full + g->tags_full + g->workers_full +
-				   g->sq_exits_full + g->rejected_full + g->tags_mixed + g->spans_full;
+				   g->sq_exits_full + g->rejected_full + g->tags_mixed + g->spans_full +
+				   g->devices_full;
 	s->fidelity.stages_lost = g->stages_full;
 	s->fidelity.files_lost = g->files_full;
 	s->fidelity.stacks_skipped = g->stacks_skipped;
@@ -234,6 +235,7 @@ int live__snapshot(struct live *l, struct snapshot *ret)
 	err = err ? err : live_maps__registers(l->s, &s);
 	err = err ? err : kept_files__read(&l->files, l->s, &s.files);
 	err = err ? err : site_list__copy(&l->sites.list, &s.sites);
+	err = err ? err : live_maps__devices(l->s, &s);
 	if (err) {
 		snapshot__free(&s);
 		return err;

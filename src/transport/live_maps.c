@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices.h"
+
 static int add_errno(struct ring_stats *r, const struct rs_errno_key *key, uint64_t n)
 {
 	struct op_stats *o;
@@ -295,5 +297,28 @@ int live_maps__registers(const struct session *s, struct snapshot *snap)
 	}
 	if (snap->n_registers)
 		qsort(snap->registers, snap->n_registers, sizeof(*snap->registers), compare_registers);
+	return err;
+}
+
+static int by_requests(const void *a, const void *b)
+{
+	uint64_t x = device__requests(a), y = device__requests(b);
+
+	return x > y ? -1 : x < y;
+}
+
+int live_maps__devices(const struct session *s, struct snapshot *snap)
+{
+	uint64_t n = session__global(s)->devices, i;
+	struct rs_device d;
+	int err = 0;
+
+	for (i = 0; !err && i < n && i < RS_DEVICES; i++) {
+		/* an entry that lost its disk to another stays empty, one that was just taken is for now */
+		if (!session__read_device(s, (uint32_t)i, &d) && device__requests(&d) + d.in_flight)
+			err = snapshot__add_device(snap, &d);
+	}
+	if (snap->n_devices)
+		qsort(snap->devices, snap->n_devices, sizeof(*snap->devices), by_requests);
 	return err;
 }

@@ -40,5 +40,6 @@ int live_maps__spans(const struct session *s, struct snapshot *snap);
 
 int live_maps__tasks(const struct session *s, struct snapshot *snap);
 int live_maps__registers(const struct session *s, struct snapshot *snap);
+int live_maps__devices(const struct session *s, struct snapshot *snap);
 
 #endif

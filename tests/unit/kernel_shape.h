@@ -168,6 +168,9 @@ static inline void add_common(struct kernel *k)
 	add_tracepoint(k, "sched_process_fork", "task_struct*,task_struct*");
 	add_tracepoint(k, "sched_process_exit", "task_struct*,u8");
 	add_tracepoint(k, "sched_switch", "u8,task_struct*,task_struct*,u32");
+	add_tracepoint(k, "block_bio_queue", "bio*");
+	add_tracepoint(k, "block_rq_issue", "request*");
+	add_tracepoint(k, "block_rq_complete", "request*,u8,u32");
 	add_function(k, "__x64_sys_io_uring_enter", "pt_regs*");
 	add_function(k, "__x64_sys_io_uring_register", "pt_regs*");
 	add_function(k, "io_wq_submit_work", "io_wq_work*");

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "devices.h"
 #include "json_at.h"
 #include "scarce.h"
 
@@ -71,10 +72,11 @@ static void test_contract_keys(void **state)
 	(void)state;
 	fab__sick(&f);
 	fab__op(sample__others(f.s), OP_NOP, 5);
+	assert_int_equal(snapshot__add_device(f.s, &(struct rs_device){ .name = "sda", .reads = 1 }), 0);
 	fab__op(&fab__span(&f, "/usr/bin/db", "db_get")->requests, OP_READ, 5);
 	j = render(&f);
 	assert_keys(j,
-		"schema tool version kernel window cost fidelity totals rings rings_other tasks ops files files_other call_sites call_sites_other "
+		"schema tool version kernel window cost fidelity totals rings rings_other tasks ops files files_other call_sites call_sites_other devices "
 		"registers spans findings not_checked");
 	assert_keys(at(j, "kernel"), "release features");
 	assert_keys(at(j, "kernel.features.submit"), "state how why");
@@ -108,6 +110,10 @@ static void test_contract_keys(void **state)
 	assert_keys(at(j, "call_sites.0"), "caller op samples stack complete why");
 	assert_keys(at(j, "call_sites.0.stack.0"), "function inlined file line module offset");
 	assert_keys(at(j, "call_sites_other"), "samples");
+	assert_keys(at(j, "devices.0"),
+		"name major minor requests observed reads writes others read_bytes written_bytes errors merged "
+		"split in_flight depth_mean depth_max request_bytes latency_ns");
+	assert_keys(at(j, "devices.0.request_bytes"), "mean max buckets");
 	assert_keys(at(j, "registers.0"), "op count errors latency_ns stacks");
 	assert_keys(at(j, "registers.0.latency_ns"), "count sum max");
 	assert_keys(at(j, "spans.0"), "binary function calls returned latency_ns waits wait_ns ops");
@@ -357,6 +363,7 @@ static void test_every_key_is_documented(void **state)
 	fclose(file);
 	fab__sick(&f);
 	fab__op(sample__others(f.s), OP_NOP, 5);
+	assert_int_equal(snapshot__add_device(f.s, &(struct rs_device){ .name = "sda", .reads = 1 }), 0);
 	j = render(&f);
 	assert_documented(j, doc);
 	json_decref(j);

@@ -100,8 +100,9 @@ static void test_op(void **state)
 	assert_u64(j, "rings.1.ops.0.punted_by.unwanted", 5000);
 	assert_u64(j, "rings.1.ops.0.bytes", 20000ull * 16384);
 	assert_null_at(j, "rings.1.ops.1.bytes");
-	assert_null_at(j, "ops.0.stages.blk_queue");
-	assert_null_at(j, "ops.0.stages.device");
+	assert_u64(j, "ops.0.stages.blk_queue.count", 0);
+	assert_u64(j, "ops.0.stages.device.count", 0);
+	assert_null_at(j, "ops.0.stages.reap");
 	assert_null_at(j, "ops.0.stages.wq");
 	assert_u64(j, "ops.0.stages.wq_run.count", 0);
 	assert_null_at(j, "ops.0.stages.wq_run.p99");

@@ -347,6 +347,8 @@ static struct kernel kernel_with_lacking(size_t row, const char *args, const cha
 	for (i = 0; i < n_variants; i++)
 		if (variants[i].args && strcmp(variants[i].hook, variants[row].hook) && is_first_of_hook(i))
 			add_hook(&k, variants[i].hook, variants[i].args);
+	add_tracepoint(&k, "block_bio_queue", "bio*");
+	add_tracepoint(&k, "block_rq_issue", "request*");
 	return k;
 }
 

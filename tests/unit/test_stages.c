@@ -18,7 +18,7 @@ static uint64_t sum_of(const struct rs_cold *c)
 	uint64_t sum = 0;
 	size_t i;
 
-	for (i = 0; i < RS_STAGES; i++)
+	for (i = 0; i < RS_LIVE_STAGES; i++)
 		sum += c->ns[i];
 	return sum;
 }
@@ -69,6 +69,81 @@ static void test_clocks_differ(void **state)
 	assert_int_equal(c.ns[RS_ST_WQ], 100);
 	assert_int_equal(c.ns[RS_ST_WQ_RUN], 50);
 	assert_int_equal(sum_of(&c), 150);
+}
+
+static uint64_t sum_with(const struct rs_cold *c, const struct rs_block *b)
+{
+	return sum_of(c) + b->blk_queue_ns + b->device_ns;
+}
+
+/* Queued, cut in two, the parts done one after the other; the CQE is posted later. */
+static void test_block(void **state)
+{
+	struct rs_block b = { .queued_ns = 1010, .last_queued_ns = 1015, .issued_ns = 1030, .done_ns = 1100 };
+	struct rs_cold c;
+
+	(void)state;
+	rs_stages_begin(&c, RS_ST_ISSUE, 1000);
+	rs_block_settle(&c, &b, RS_ST_DELIVER, 1107);
+	rs_stages_end(&c, 1, RS_OP_BYTES, 1000, 107);
+	assert_int_equal(c.ns[RS_ST_ISSUE], 10);
+	assert_int_equal(b.blk_queue_ns, 20);
+	assert_int_equal(b.device_ns, 70);
+	assert_int_equal(c.ns[RS_ST_DELIVER], 7);
+	assert_int_equal(sum_with(&c, &b), 107);
+	assert_int_equal(b.queued_ns, 0);
+}
+
+/* A worker reads in two turns, and has something to do between them and after. */
+static void test_block_turns(void **state)
+{
+	struct rs_block b = { .queued_ns = 1020, .issued_ns = 1021, .done_ns = 1031 };
+	struct rs_cold c;
+
+	(void)state;
+	rs_stages_begin(&c, RS_ST_ISSUE, 1000);
+	rs_stage_enter(&c, RS_ST_WQ_RUN, 1010);
+	rs_block_settle(&c, &b, c.stage, 1040);
+	b.queued_ns = 1040;
+	b.issued_ns = 1042;
+	b.done_ns = 1062;
+	rs_block_settle(&c, &b, c.stage, 1070);
+	rs_stages_end(&c, 1, RS_OP_BYTES, 1000, 70);
+	assert_int_equal(c.ns[RS_ST_ISSUE], 10);
+	assert_int_equal(c.ns[RS_ST_WQ_RUN], 10 + 9 + 8);
+	assert_int_equal(b.blk_queue_ns, 1 + 2);
+	assert_int_equal(b.device_ns, 10 + 20);
+	assert_int_equal(sum_with(&c, &b), 70);
+}
+
+/* What is still being done when a request ends is not what it waited for. */
+static void test_block_not_done(void **state)
+{
+	struct rs_block b = { .queued_ns = 1020, .issued_ns = 1021 };
+	struct rs_cold c;
+
+	(void)state;
+	rs_stages_begin(&c, RS_ST_ISSUE, 1000);
+	rs_block_settle(&c, &b, RS_ST_DELIVER, 1050);
+	assert_int_equal(c.stage, RS_ST_ISSUE);
+	assert_int_equal(b.queued_ns, 0);
+	assert_int_equal(b.issued_ns, 0);
+	assert_int_equal(sum_with(&c, &b), 0);
+}
+
+/* Stamps of several CPUs need not be in order. */
+static void test_block_clocks_differ(void **state)
+{
+	struct rs_block b = { .queued_ns = 990, .issued_ns = 985, .done_ns = 1100 };
+	struct rs_cold c;
+
+	(void)state;
+	rs_stages_begin(&c, RS_ST_ISSUE, 1000);
+	rs_block_settle(&c, &b, RS_ST_DELIVER, 1090);
+	rs_stages_end(&c, 1, RS_OP_BYTES, 1000, 90);
+	assert_int_equal(b.blk_queue_ns, 0);
+	assert_int_equal(b.device_ns, 90);
+	assert_int_equal(sum_with(&c, &b), 90);
 }
 
 static void add(struct op_times **t, uint64_t ns, uint64_t latency_ns, unsigned int n)
@@ -188,6 +263,10 @@ int main(void)
 		cmocka_unit_test(test_sequence),
 		cmocka_unit_test(test_nothing_happened),
 		cmocka_unit_test(test_clocks_differ),
+		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_block_turns),
+		cmocka_unit_test(test_block_not_done),
+		cmocka_unit_test(test_block_clocks_differ),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_inline),
 		cmocka_unit_test(test_sums_and_differences),
