@@ -317,3 +317,29 @@ def mismatches(report, truth, cancelled=False, at_least_ns=None):
         if ops[name]["latency_ns"]["min"] < least:
             c.append(f"{name}: min {ops[name]['latency_ns']['min']} ns is less than {least} ns")
     return c
+
+
+def block_mismatches(report, said):
+    """What is wrong in a report on a workload of block.c, wherever its file is. Sentences."""
+    op = next((op for op in report["ops"] if op["op"] == said["op"]), None)
+    if op is None:
+        return [f"no {said['op']}"]
+    complaints = Complaints()
+    complaints.equal("requests", op["completed"], said["requests"])
+    latency, stages = op["latency_ns"], op["stages"] or {}
+    known = {name: stage["sum"] for name, stage in stages.items() if stage}
+    if known and sum(known.values()) != latency["sum"]:
+        complaints.append(f"the stages sum to {sum(known.values())}, not {latency['sum']}: {known}")
+    if latency["sum"] > said["most_ns"]:
+        complaints.append(f"{latency['sum']} ns in all, the workload saw {said['most_ns']} ns")
+    if not stages.get("device"):
+        return complaints
+    # buffered reads that end inline need not have waited
+    if said["block"] != "cold":
+        want = 0 if said["block"] == "cached" else latency["count"]
+        complaints.equal("requests with the disk", stages["device"]["count"], want)
+        complaints.equal("requests with the block layer", stages["blk_queue"]["count"], want)
+    observed = sum(device["observed"] for device in report["devices"])
+    if observed < (said["requests"] if said["block"] != "cached" else 0):
+        complaints.append(f"only {observed} requests of the disk were observed: {report['devices']}")
+    return complaints
