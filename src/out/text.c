@@ -28,23 +28,31 @@ void text__fail(struct text *t, int err)
 		t->err = err;
 }
 
+/* A write did not succeed; not each of stdio's failures says why. */
+static void fail_write(struct text *t)
+{
+	text__fail(t, errno ? -errno : -EIO);
+}
+
 void text__put(struct text *t, enum attr a, const char *s)
 {
 	bool color = t->o->color && a != ATTR_PLAIN && *s;
 	const char *start = color ? attr_start(a) : "", *end = color ? "\033[0m" : "";
 
+	errno = 0;
 	if (!t->err && fprintf(t->f, "%s%s%s", start, s, end) < 0)
-		text__fail(t, -EIO);
+		fail_write(t);
 }
 
 void text__pad(struct text *t, int lines, int columns)
 {
+	errno = 0;
 	while (!t->err && lines-- > 0) {
 		if (fputc('\n', t->f) == EOF)
-			text__fail(t, -EIO);
+			fail_write(t);
 	}
 	if (!t->err && columns > 0 && fprintf(t->f, "%*s", columns, "") < 0)
-		text__fail(t, -EIO);
+		fail_write(t);
 }
 
 /* Bytes of s for a line of so many columns: whole words; 0, or a broken word, if the first is too long. */
