@@ -337,12 +337,13 @@ static bool is_for_spans(const struct variant *v)
 
 static void leave_out_unasked(struct session *s, const struct session_options *o)
 {
-	bool wanted;
 	size_t i;
 
 	for (i = 0; i < n_variants; i++) {
-		wanted = feature_is_option(variants[i].feature) ? o->block : !o->no_extras;
-		if (feature_is_extra(variants[i].feature) && !is_for_spans(&variants[i]) && !wanted)
+		if (variants[i].feature == RS_F_BLOCK && !o->block)
+			s->refused[i] = "not asked for (--block)";
+		else if (feature_is_extra(variants[i].feature) && !feature_is_option(variants[i].feature) &&
+			 o->no_extras)
 			s->refused[i] = "not asked for";
 	}
 }

@@ -196,7 +196,7 @@ def not_asked_for():
         _, report, said = observe(f"block direct --path {disk.path} --count 100")
         stages = op_of(report, "READ")["stages"]
         check_equal("stages", (stages["blk_queue"], stages["device"], report["devices"]), (None, None, None))
-        check_equal("why", report["kernel"]["features"]["block"]["why"], "not asked for")
+        check_equal("why", report["kernel"]["features"]["block"]["why"], "not asked for (--block)")
         check(stages["other"]["count"] + stages["issue"]["count"] >= said["requests"], f"elsewhere: {stages}")
 
 
