@@ -66,7 +66,7 @@ def losses(report, excused=()):
     are allowed to lack.
     """
     # there is room for the stages of some hundred rings, and call sites are asked for so many times a second
-    excused = (*excused, "extras_missed", "stages_lost", "stacks_skipped")
+    excused = (*excused, "extras_missed", "stages_lost", "stacks_skipped", "stacks_lost")
     if not names_requests(report):
         # and the kernel does not count what it skipped
         excused = (*excused, "ambiguous", "unmatched", "missed")
