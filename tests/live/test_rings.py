@@ -141,7 +141,7 @@ def thousand_alive_in_text():
                     json_report=False, env={**os.environ, "COLUMNS": str(columns)}).expect_status(0).stdout
         lines = text.splitlines()
         check_equal(f"lines wider than {columns}", [line for line in lines if len(line) > columns], [])
-        check(len(lines) <= 70, f"{len(lines)} lines")
+        check(len(lines) <= 80, f"{len(lines)} lines")
         check(any("984 more rings" in line for line in lines), f"how many rings are left out? {text}")
         check("1000 rings" in lines[0], f"the first line is {lines[0]!r}")
 
