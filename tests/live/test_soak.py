@@ -75,8 +75,8 @@ def soak(seconds, *options, slack_kb=SLACK_KB, **popen):
 def traffic():
     report, said = soak(SECONDS * 2 / 3)
     check_none(truth.mismatches(report, said))
-    # its traffic has requests fail
-    check_equal("findings", rules(report) - {"CANCELED", "ERRORS"}, set())
+    # its traffic has requests fail, and rings go with requests in flight
+    check_equal("findings", rules(report) - {"ABANDONED", "CANCELED", "ERRORS"}, set())
     print(f"{said['rings']} rings, {said['submitted']} requests")
 
 

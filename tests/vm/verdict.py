@@ -64,7 +64,7 @@ def compare_features(report, expected):
         yield f"there is no feature {name}"
     for name, feature in features.items():
         want = expected.get(name, "full")
-        if name in OPTIONS and feature["why"].startswith("not asked for"):
+        if name in OPTIONS and (feature["why"] or "").startswith("not asked for"):
             continue
         if feature["state"] != want:
             yield f"feature {name} is {feature['state']}, not {want}: {feature['why']}"
