@@ -12,7 +12,7 @@
 
 #include <linux/fs.h>
 
-#include "work.h"
+#include "work_options.h"
 
 #define MAX_DEPTH 64u
 #define STRIDE 1000003ull /* prime: visits every block */
@@ -238,18 +238,6 @@ static void tell(const struct block *b)
 		die(1, "can't write: %s", strerror(errno));
 }
 
-static unsigned long number(const char *text, unsigned long most)
-{
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || *end || !n || n > most)
-		die(2, "'%s' is no number from 1 to %lu", text, most);
-	return n;
-}
-
 static unsigned int ring_flags(const char *name)
 {
 	if (!strcmp(name, "sqpoll"))
@@ -272,11 +260,11 @@ static void parse(int argc, char **argv, struct block *b)
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'n')
-			b->count = number(optarg, 1000000);
+			b->count = work_natural(optarg, 1000000);
 		else if (c == 'b')
-			b->bytes = number(optarg, 16 << 20) / 4096 * 4096;
+			b->bytes = work_natural(optarg, 16 << 20) / 4096 * 4096;
 		else if (c == 'q')
-			b->depth = number(optarg, MAX_DEPTH);
+			b->depth = work_natural(optarg, MAX_DEPTH);
 		else if (c == 'p')
 			b->path = optarg;
 		else if (c == 'm')

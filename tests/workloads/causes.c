@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "work.h"
+#include "work_options.h"
 
 #define CHUNK (1u << 20)
 
@@ -409,14 +409,7 @@ static void tell(const struct causes *c)
 
 static unsigned int number(const char *text)
 {
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || *end || !n || n > 1000000)
-		die(2, "'%s' is no number from 1 to 1000000", text);
-	return (unsigned int)n;
+	return (unsigned int)work_natural(text, 1000000);
 }
 
 static void parse(int argc, char **argv, struct causes *c)

@@ -6,13 +6,12 @@
  * returned, what was submitted while it was the innermost one, and how long it waited at least and at most. Functions
  * whose names begin with "db_" are those to be observed. SCENARIO cost tells what that costs a call.
  */
-#include <getopt.h>
 #include <pthread.h>
 #include <search.h>
 #include <setjmp.h>
 #include <sys/wait.h>
 
-#include "work.h"
+#include "work_options.h"
 
 /* A function of its own, and with its own name. */
 #ifdef __clang__
@@ -36,8 +35,7 @@ struct told {
 };
 
 struct spans {
-	unsigned long count, ms;
-	const char *dir, *out;
+	struct work_options o;
 	struct told *told; /* by span, and outside of all; of all processes */
 };
 
@@ -78,7 +76,7 @@ static void user__open(struct user *u, const struct spans *s)
 
 	*u = (struct user){ .s = s };
 	check(io_uring_queue_init(64, &u->ring, 0), "io_uring_queue_init");
-	snprintf(path, sizeof(path), "%s/spans.XXXXXX", s->dir);
+	snprintf(path, sizeof(path), "%s/spans.XXXXXX", s->o.dir);
 	u->fd = mkostemp(path, O_CLOEXEC);
 	check(u->fd, path);
 	unlink(path);
@@ -195,15 +193,15 @@ static void hold(unsigned long ms)
 /* Waits for a timeout, then for something else. */
 SPAN void db_wait(struct user *u)
 {
-	struct __kernel_timespec t = { .tv_nsec = (long long)u->s->ms * 1000000 };
+	struct __kernel_timespec t = { .tv_nsec = (long long)u->s->o.ms * 1000000 };
 	uint64_t begin = now_ns();
 
 	add(&u->s->told[WAIT].calls, 1);
 	io_uring_prep_timeout(sqe_of(u), &t, 0, 0);
 	run(u, WAIT, OP_TIMEOUT, 1);
-	add(&u->s->told[WAIT].least_ns, u->s->ms * 1000000);
+	add(&u->s->told[WAIT].least_ns, u->s->o.ms * 1000000);
 	add(&u->s->told[WAIT].most_ns, now_ns() - begin);
-	hold(4 * u->s->ms);
+	hold(4 * u->s->o.ms);
 	add(&u->s->told[WAIT].returned, 1);
 }
 
@@ -220,7 +218,7 @@ static void run_api(const struct spans *s)
 	struct user u;
 
 	user__open(&u, s);
-	for (unsigned long i = 1; i <= s->count; i++) {
+	for (unsigned long i = 1; i <= s->o.count; i++) {
 		db_get(&u, (unsigned int)i);
 		nops(&u, OUTSIDE, 1);
 		if (i % 2)
@@ -234,7 +232,7 @@ static void run_nested(const struct spans *s)
 	struct user u;
 
 	user__open(&u, s);
-	db_batch(&u, s->count);
+	db_batch(&u, s->o.count);
 	nops(&u, OUTSIDE, 1);
 	user__close(&u);
 }
@@ -246,7 +244,7 @@ static void run_jump(const struct spans *s)
 
 	user__open(&u, s);
 	u.jumps = true;
-	for (i = 0; i < s->count; i++) {
+	for (i = 0; i < s->o.count; i++) {
 		if (!setjmp(u.back))
 			db_jump(&u, i % 3);
 		nops(&u, OUTSIDE, 1);
@@ -261,7 +259,7 @@ static void run_walk(const struct spans *s)
 	struct user u;
 
 	user__open(&u, s);
-	db_walk(&u, s->count);
+	db_walk(&u, s->o.count);
 	nops(&u, OUTSIDE, 1);
 	user__close(&u);
 }
@@ -271,7 +269,7 @@ static void run_wait(const struct spans *s)
 	struct user u;
 
 	user__open(&u, s);
-	for (unsigned long i = 0; i < s->count; i++)
+	for (unsigned long i = 0; i < s->o.count; i++)
 		db_wait(&u);
 	user__close(&u);
 }
@@ -282,7 +280,7 @@ static void *use_in_thread(void *arg)
 	struct user u;
 
 	user__open(&u, s);
-	for (unsigned long i = 1; i <= s->count; i++) {
+	for (unsigned long i = 1; i <= s->o.count; i++) {
 		db_get(&u, (unsigned int)i);
 		db_put(&u, (unsigned int)i);
 	}
@@ -336,7 +334,7 @@ static void run_library(const struct spans *s)
 
 	user__open(&u, s);
 	comparing = &u;
-	for (unsigned long i = 0; i < s->count; i++) {
+	for (unsigned long i = 0; i < s->o.count; i++) {
 		add(&s->told[LFIND].calls, 1);
 		if (lfind("x", list, &n, 1, compare))
 			die(1, "lfind found something");
@@ -375,8 +373,8 @@ static void time_calls(const char *name, void (*function)(void), unsigned long n
 
 static void run_cost(const struct spans *s)
 {
-	time_calls("db_push", db_push, 100 * s->count);
-	time_calls("db_return", db_return, 100 * s->count);
+	time_calls("db_push", db_push, 100 * s->o.count);
+	time_calls("db_return", db_return, 100 * s->o.count);
 }
 
 static const struct {
@@ -415,57 +413,24 @@ static void tell_span(const struct told *t, FILE *f)
 
 static void tell(const struct spans *s)
 {
-	FILE *f = s->out ? fopen(s->out, "we") : stdout;
+	FILE *f = s->o.out ? fopen(s->o.out, "we") : stdout;
 
 	if (!f)
-		die(1, "%s: %s", s->out, strerror(errno));
+		die(1, "%s: %s", s->o.out, strerror(errno));
 	for (int i = 0; i < N_SPANS; i++) {
 		fprintf(f, "%s\"%s\":", i ? "," : "{", names[i]);
 		tell_span(&s->told[i], f);
 	}
 	fputs("}\n", f);
-	if (fflush(f) || (s->out && fclose(f)))
+	if (fflush(f) || (s->o.out && fclose(f)))
 		die(1, "can't write: %s", strerror(errno));
-}
-
-static unsigned long number(const char *text)
-{
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || *end || !n || n > 4000)
-		die(2, "'%s' is no number from 1 to 4000", text);
-	return n;
-}
-
-static void parse(int argc, char **argv, struct spans *s)
-{
-	static const struct option options[] = { { "count", required_argument, NULL, 'n' },
-		{ "ms", required_argument, NULL, 'm' }, { "dir", required_argument, NULL, 'd' },
-		{ "out", required_argument, NULL, 'o' }, { 0 } };
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'n')
-			s->count = number(optarg);
-		else if (c == 'm')
-			s->ms = number(optarg);
-		else if (c == 'd')
-			s->dir = optarg;
-		else if (c == 'o')
-			s->out = optarg;
-		else
-			exit(2);
-	}
 }
 
 int main(int argc, char **argv)
 {
-	struct spans s = { .count = 100, .ms = 20, .dir = "." };
+	struct spans s = { .o = { .count = 100, .ms = 20, .dir = "." } };
 
-	parse(argc, argv, &s);
+	work_options__parse(argc, argv, 4000, &s.o);
 	s.told = shared_alloc((N_SPANS + 1) * sizeof(*s.told));
 	for (size_t i = 0; optind == argc - 1 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (strcmp(argv[optind], scenarios[i].name))

@@ -6,14 +6,12 @@
  * stage took at least what this program waited in it, and the whole request at most what it saw of it. Exit
  * status 77: this kernel can't do it.
  */
-#include <getopt.h>
 #include <sys/socket.h>
 
-#include "work.h"
+#include "work_options.h"
 
 struct stages {
-	unsigned long count, ms;
-	const char *dir, *out;
+	struct work_options o;
 	struct io_uring ring;
 	/* the truth */
 	const char *op;
@@ -28,7 +26,8 @@ static void check(int ret, const char *what)
 
 static void hold(const struct stages *s)
 {
-	struct timespec t = { .tv_sec = (time_t)(s->ms / 1000), .tv_nsec = (long)(s->ms % 1000) * 1000000 };
+	struct timespec t = { .tv_sec = (time_t)(s->o.ms / 1000),
+		.tv_nsec = (long)(s->o.ms % 1000) * 1000000 };
 
 	while (nanosleep(&t, &t) && errno == EINTR)
 		;
@@ -104,7 +103,7 @@ static void run_armed(struct stages *s)
 {
 	s->op = "RECV";
 	open_ring(s, 0);
-	for (unsigned long i = 0; i < s->count; i++)
+	for (unsigned long i = 0; i < s->o.count; i++)
 		receive(s, true);
 }
 
@@ -112,16 +111,16 @@ static void run_deliver(struct stages *s)
 {
 	s->op = "RECV";
 	open_ring(s, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
-	for (unsigned long i = 0; i < s->count; i++)
+	for (unsigned long i = 0; i < s->o.count; i++)
 		receive(s, false);
 }
 
 /* A NOP behind a TIMEOUT, in its chain or behind a drain. */
 static void wait_behind(struct stages *s, unsigned int timeout_flags, unsigned int nop_flags)
 {
-	struct __kernel_timespec ts = { .tv_sec = (long long)(s->ms / 1000),
-		.tv_nsec = (long long)(s->ms % 1000) * 1000000 };
-	uint64_t begin = now_ns(), submitted_ns, timeout_ns = s->ms * 1000000;
+	struct __kernel_timespec ts = { .tv_sec = (long long)(s->o.ms / 1000),
+		.tv_nsec = (long long)(s->o.ms % 1000) * 1000000 };
+	uint64_t begin = now_ns(), submitted_ns, timeout_ns = s->o.ms * 1000000;
 	struct io_uring_sqe *sqe = sqe_of(s);
 
 	io_uring_prep_timeout(sqe, &ts, 0, 0);
@@ -140,7 +139,7 @@ static void run_link(struct stages *s)
 {
 	s->op = "NOP";
 	open_ring(s, 0);
-	for (unsigned long i = 0; i < s->count; i++)
+	for (unsigned long i = 0; i < s->o.count; i++)
 		wait_behind(s, IOSQE_IO_HARDLINK, 0);
 }
 
@@ -148,7 +147,7 @@ static void run_drain(struct stages *s)
 {
 	s->op = "NOP";
 	open_ring(s, 0);
-	for (unsigned long i = 0; i < s->count; i++)
+	for (unsigned long i = 0; i < s->o.count; i++)
 		wait_behind(s, 0, IOSQE_IO_DRAIN);
 }
 
@@ -188,10 +187,10 @@ static void run_wq(struct stages *s)
 	if (io_uring_register_iowq_max_workers(&s->ring, most) < 0)
 		die(WORK_SKIP, "this kernel does not limit io-wq workers");
 	for (int i = 0; i < 2; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "%s/fifo.%d", s->dir, i);
+		snprintf(paths[i], sizeof(paths[i]), "%s/fifo.%d", s->o.dir, i);
 		check(mkfifo(paths[i], 0600), "mkfifo");
 	}
-	for (unsigned long i = 0; i < s->count; i++)
+	for (unsigned long i = 0; i < s->o.count; i++)
 		open_two(s, paths);
 	unlink(paths[0]);
 	unlink(paths[1]);
@@ -210,55 +209,22 @@ static const struct held {
 
 static void tell(const struct stages *s)
 {
-	FILE *f = s->out ? fopen(s->out, "we") : stdout;
+	FILE *f = s->o.out ? fopen(s->o.out, "we") : stdout;
 
 	if (!f)
-		die(1, "%s: %s", s->out, strerror(errno));
+		die(1, "%s: %s", s->o.out, strerror(errno));
 	fprintf(f, "{\"op\":\"%s\",\"requests\":%llu,\"least_ns\":%llu,\"most_ns\":%llu}\n", s->op,
 		(unsigned long long)s->requests, (unsigned long long)s->least_ns,
 		(unsigned long long)s->most_ns);
-	if (fflush(f) || (s->out && fclose(f)))
+	if (fflush(f) || (s->o.out && fclose(f)))
 		die(1, "can't write: %s", strerror(errno));
-}
-
-static unsigned long number(const char *text)
-{
-	char *end;
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || *end || !n || n > 100000)
-		die(2, "'%s' is no number from 1 to 100000", text);
-	return n;
-}
-
-static void parse(int argc, char **argv, struct stages *s)
-{
-	static const struct option options[] = { { "count", required_argument, NULL, 'n' },
-		{ "ms", required_argument, NULL, 'm' }, { "dir", required_argument, NULL, 'd' },
-		{ "out", required_argument, NULL, 'o' }, { 0 } };
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'n')
-			s->count = number(optarg);
-		else if (c == 'm')
-			s->ms = number(optarg);
-		else if (c == 'd')
-			s->dir = optarg;
-		else if (c == 'o')
-			s->out = optarg;
-		else
-			exit(2);
-	}
 }
 
 int main(int argc, char **argv)
 {
-	struct stages s = { .count = 5, .ms = 20, .dir = "." };
+	struct stages s = { .o = { .count = 5, .ms = 20, .dir = "." } };
 
-	parse(argc, argv, &s);
+	work_options__parse(argc, argv, 100000, &s.o);
 	for (size_t i = 0; optind == argc - 1 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (strcmp(argv[optind], scenarios[i].name))
 			continue;
