@@ -67,6 +67,22 @@ int ring_hits__report(const struct rule *r, const struct snapshot *s, struct rin
 	return err;
 }
 
+int ops__judge(const struct rule *r, const struct snapshot *s,
+	int (*look)(const struct rule *r, const struct snapshot *s, const struct op_stats *o,
+		struct diagnosis *d),
+	struct diagnosis *d)
+{
+	struct op_list l;
+	int err = snapshot__ops(s, &l);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < l.n && !err; i++)
+		err = look(r, s, &l.ops[i], d);
+	op_list__free(&l);
+	return err;
+}
+
 int rings__judge(const struct rule *r, const struct snapshot *s, ring_judge fires,
 	int (*report)(const struct hit_group *g, struct diagnosis *d), struct diagnosis *d)
 {

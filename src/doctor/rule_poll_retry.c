@@ -45,15 +45,7 @@ static int look(const struct rule *r, const struct snapshot *s, const struct op_
 
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
-	struct op_list l;
-	int err = snapshot__ops(s, &l);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < l.n && !err; i++)
-		err = look(r, s, &l.ops[i], d);
-	op_list__free(&l);
-	return err;
+	return ops__judge(r, s, look, d);
 }
 
 const struct rule rule_poll_retry = {

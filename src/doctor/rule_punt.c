@@ -260,18 +260,14 @@ static int report(const struct rule *r, const struct snapshot *s, const struct o
 		f.file ? ": " : "", f.file ? f.file : "");
 }
 
+static int look(const struct rule *r, const struct snapshot *s, const struct op_stats *o, struct diagnosis *d)
+{
+	return fires(r, o) ? report(r, s, o, d) : 0;
+}
+
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
-	struct op_list l;
-	int err = snapshot__ops(s, &l);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < l.n && !err; i++)
-		if (fires(r, &l.ops[i]))
-			err = report(r, s, &l.ops[i], d);
-	op_list__free(&l);
-	return err;
+	return ops__judge(r, s, look, d);
 }
 
 const struct rule rule_punt = {

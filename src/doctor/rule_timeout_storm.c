@@ -84,21 +84,16 @@ static int look_at_deadlines(const struct rule *r, const struct snapshot *s, con
 		fmt_count(of, (double)all), fmt_pct(pct, (double)n, (double)all));
 }
 
+static int look(const struct rule *r, const struct snapshot *s, const struct op_stats *o, struct diagnosis *d)
+{
+	if (o->op == OPC_TIMEOUT)
+		return look_at_timers(r, s, o, d);
+	return o->op == OPC_LINK_TIMEOUT ? look_at_deadlines(r, s, o, d) : 0;
+}
+
 static int eval(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
-	struct op_list l;
-	int err = snapshot__ops(s, &l);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < l.n && !err; i++) {
-		if (l.ops[i].op == OPC_TIMEOUT)
-			err = look_at_timers(r, s, &l.ops[i], d);
-		else if (l.ops[i].op == OPC_LINK_TIMEOUT)
-			err = look_at_deadlines(r, s, &l.ops[i], d);
-	}
-	op_list__free(&l);
-	return err;
+	return ops__judge(r, s, look, d);
 }
 
 const struct rule rule_timeout_storm = {

@@ -87,6 +87,12 @@ double rule__per_s(const struct snapshot *s, uint64_t n);
 uint32_t rule__main_ring(const struct snapshot *s, const struct op_stats *sum,
 	uint64_t (*value)(const struct op_stats *o));
 
+/* Asks of every opcode, summed over all rings. 0 or the first error of look(). */
+int ops__judge(const struct rule *r, const struct snapshot *s,
+	int (*look)(const struct rule *r, const struct snapshot *s, const struct op_stats *o,
+		struct diagnosis *d),
+	struct diagnosis *d);
+
 /* A ring that a rule fires on. */
 struct ring_hit {
 	const struct ring_stats *ring;

@@ -53,30 +53,31 @@ static int look(const struct rule *r, const struct snapshot *s, const struct op_
 	return report(r, s, o, &st, stage, where, d);
 }
 
-/* RS_STAGES: there is none of that name. */
-static uint32_t stage_by_name(const char *name)
+/* 0 or -ENOMEM. */
+static int not_asked(const struct rule *r, const struct snapshot *s, struct diagnosis *d)
 {
-	uint32_t i = 0;
+	const struct feature_state *f = &s->features[RS_F_BLOCK];
+	const char *unasked = "not asked for";
 
-	while (i < RS_STAGES && strcmp(stage_name((enum rs_stage)i), name))
-		i++;
-	return i;
+	if (!f->why[0] || !strncmp(f->why, unasked, strlen(unasked)))
+		return diagnosis__not_checked(d, r->id, false, "needs --block");
+	return diagnosis__not_checked(d, r->id, false, "cannot observe %s: %s",
+		rule__feature_name(RS_F_BLOCK), f->why);
 }
 
-int tail__judge(const struct rule *r, const struct snapshot *s, const char *stage, const char *where,
+int tail__judge(const struct rule *r, const struct snapshot *s, enum rs_stage stage, const char *where,
 	struct diagnosis *d)
 {
-	uint32_t at = stage_by_name(stage);
 	struct op_list l;
 	int err;
 
-	if (at == RS_STAGES || !snapshot__knows_stage(s, (enum rs_stage)at))
-		return diagnosis__not_checked(d, r->id, false, "needs --block");
+	if (!snapshot__knows_stage(s, stage))
+		return not_asked(r, s, d);
 	err = snapshot__ops(s, &l);
 	if (err)
 		return err;
 	for (size_t i = 0; i < l.n && !err; i++)
-		err = look(r, s, &l.ops[i], (enum rs_stage)at, where, d);
+		err = look(r, s, &l.ops[i], stage, where, d);
 	op_list__free(&l);
 	return err;
 }

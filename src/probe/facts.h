@@ -10,7 +10,7 @@ void facts__read(const char *release, struct survey_system *ret);
 
 /*
  * Whether this is a virtual machine of the x86 family. There the hypervisor passes debug exceptions on, and some lose
- * now and then what a watchpoint's was raised for: the kernel (exc_debug_user(), since 5.8) takes an empty DR6 for an
+ * now and then what a watchpoint's was raised for: the kernel (exc_debug_user()) takes an empty DR6 for an
  * INT1 of the program's and sends it SIGTRAP.
  */
 bool facts__is_x86_guest(void);

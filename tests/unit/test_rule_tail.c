@@ -29,7 +29,7 @@ static struct diagnosis judge(const struct snapshot *s, const struct rule *r)
 {
 	struct diagnosis d = { 0 };
 
-	assert_int_equal(tail__judge(r, s, "other", "elsewhere", &d), 0);
+	assert_int_equal(tail__judge(r, s, RS_ST_OTHER, "elsewhere", &d), 0);
 	return d;
 }
 
@@ -107,6 +107,21 @@ static void few_have_no_tail(void **state)
 	sample__free(s);
 }
 
+/* It was asked for, and can't be had. */
+static void refused(void **state)
+{
+	struct snapshot *s = reads(50, 8000000);
+
+	(void)state;
+	s->features[RS_F_BLOCK].level = FEATURE_OFF;
+	snprintf(s->features[RS_F_BLOCK].why, sizeof(s->features[RS_F_BLOCK].why), "not asked for (--block)");
+	assert_string_equal(unchecked(s, "DEVICE"), "needs --block");
+	snprintf(s->features[RS_F_BLOCK].why, sizeof(s->features[RS_F_BLOCK].why), "this kernel has none");
+	assert_string_equal(unchecked(s, "DEVICE"), "cannot observe block: this kernel has none");
+	assert_string_equal(unchecked(s, "BLK-QUEUE"), "cannot observe block: this kernel has none");
+	sample__free(s);
+}
+
 static void unknown(void **state)
 {
 	struct snapshot *s = reads(50, 8000000);
@@ -134,6 +149,7 @@ int main(void)
 		cmocka_unit_test(fires),
 		cmocka_unit_test(near_misses),
 		cmocka_unit_test(few_have_no_tail),
+		cmocka_unit_test(refused),
 		cmocka_unit_test(unknown),
 	};
 

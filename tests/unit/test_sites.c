@@ -38,7 +38,9 @@ static void test_caller(void **state)
 	site = &s->sites.list[0];
 	assert_ptr_equal(site_stats__caller(site), &site->frames[1]);
 	/* the library is a part of the program */
-	strcpy(site->frames[1].function, "io_uring_x");
+	free(site->frames[1].function);
+	site->frames[1].function = strdup("io_uring_x");
+	assert_non_null(site->frames[1].function);
 	assert_string_equal(site_frame__text(text, site_stats__caller(site)), "main [db]");
 	site->n = 2;
 	assert_null(site_stats__caller(site));
